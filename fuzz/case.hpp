@@ -1,0 +1,83 @@
+// A case: everything that one differential check depends on.  Every default is the smallest legal value, so a short
+// file is a small case; a field at its default is omitted from both forms (JSON for people, a canonical binary record
+// for libFuzzer).
+#pragma once
+#include "kernels/mqa.h"
+#include "refimpl/generate.hpp"
+#include "refimpl/problem.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mqalab {
+
+struct Shape {
+  int32_t batch = 1, next_n = 1, heads = 8, head_dim = 128, block_size = 1;
+  mqa_layout layout = MQA_PLANAR;
+  mqa_fp8 fp8 = MQA_E4M3FN;
+  mqa_tail tail = MQA_TAIL_UNTOUCHED;
+  int64_t max_model_len = 1;
+  int64_t num_blocks = 0;  // 0: as many as the table program needs
+  bool lens_per_row = false;
+  std::vector<int32_t> context_lens{1};  // batch entries, or batch*next_n with lens_per_row
+  auto operator<=>(const Shape&) const = default;
+};
+
+// 0 means dense.  q: batch, next, head; all in elements but kv_block (bytes).
+struct Strides {
+  std::array<int64_t, 3> q{0, 0, 0};
+  int64_t weights = 0, block_table = 0, logits = 0, kv_block = 0;
+  auto operator<=>(const Strides&) const = default;
+};
+
+enum class TableMode : uint8_t { identity, reversed, shuffled, one_block, alias, strided, high };
+enum class TablePadding : uint8_t { minus_one, zero, poisoned };  // what entries past the needed ones hold
+
+struct TableOverride {
+  int32_t row = 0, column = 0, id = 0;
+  auto operator<=>(const TableOverride&) const = default;
+};
+struct BlockTable {
+  TableMode mode = TableMode::identity;
+  TablePadding padding = TablePadding::minus_one;
+  uint64_t seed = 0;
+  int32_t period = 1;  // of `alias`: column c names block c % period; of `strided`: every period-th block
+  std::vector<TableOverride> set;
+  auto operator<=>(const BlockTable&) const = default;
+};
+
+struct Case {
+  Shape shape;
+  Strides strides;
+  BlockTable block_table;
+  DataSpec data;
+  mqa_config config{0, 0, 0, 0};
+};
+bool operator==(const Case&, const Case&);
+
+// Bad input: the message names what was given, what is allowed and what to do.
+struct CaseError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// JSON, as in the user guide.  case_from_json throws CaseError for an unknown field, a wrong type or a bad value.
+std::string to_json(const Case&, int indent = 2);
+Case case_from_json(const std::string& text, const std::string& origin);
+Case load_case(const std::string& path);
+
+// The canonical record.  decode is total: any bytes give a case (perhaps an illegal one) and encode(decode(b)) is
+// idempotent; decode(encode(c)) == c.
+std::vector<uint8_t> encode(const Case&);
+Case decode(std::span<const uint8_t> record);
+
+// Empty: legal.  Otherwise one sentence that names the field, what was given and what is allowed.
+std::string why_illegal(const Case&);
+
+// The case with every default filled in: strides, table, number of blocks.  Precondition: why_illegal(c).empty().
+Problem resolve(const Case&);
+
+}  // namespace mqalab

@@ -1,0 +1,27 @@
+// What a paged-logits kernel is given: validated on the host, passed by value.  Strides are 64-bit and count elements
+// unless named _bytes.
+#pragma once
+#include <cstdint>
+
+namespace mqa {
+
+struct PagedArgs {
+  const uint8_t* q;
+  const uint8_t* kv_cache;
+  const float* weights;
+  const int32_t* context_lens;
+  const int32_t* block_table;
+  float* logits;
+
+  int64_t q_stride_batch, q_stride_next, q_stride_head;
+  int64_t kv_block_stride_bytes;
+  int64_t weights_stride, context_lens_stride, block_table_stride, logits_stride;
+
+  int32_t batch, next_n, heads, head_dim, block_size;
+  int32_t num_blocks, max_model_len;
+  uint32_t block_reciprocal;  // see Geometry::block_column
+  int32_t chunk_tokens, splits;
+  bool shuffled, foreign_fp8, fnuz, tail_neg_inf, lens_per_row, lines16;  // lines16: 16-byte loads of keys are aligned
+};
+
+}  // namespace mqa

@@ -1,0 +1,47 @@
+// The operation's problem: every shape, stride and length, resolved (no defaults left), plus the pure functions
+// that say where things are.  This is the executable specification; kernels have their own copy of the geometry on
+// purpose, so that a fault in one is not shared by the other.
+#pragma once
+#include "kernels/mqa.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mqalab {
+
+// Shapes and strides of one call.  Strides as in mqa.h: elements unless named _bytes.
+struct Problem {
+  int32_t batch = 1, next_n = 1, heads = 8, head_dim = 128, block_size = 1;
+  mqa_layout layout = MQA_PLANAR;
+  mqa_fp8 fp8 = MQA_E4M3FN;
+  mqa_tail tail = MQA_TAIL_UNTOUCHED;
+  int64_t max_model_len = 1, num_blocks = 1;
+  bool lens_per_row = false;
+  std::vector<int32_t> context_lens;  // batch entries, or batch*next_n with lens_per_row
+  std::vector<int32_t> block_table;   // batch * block_table_stride entries, padding included
+  int64_t q_stride_batch = 0, q_stride_next = 0, q_stride_head = 0;
+  int64_t weights_stride = 0, block_table_stride = 0, logits_stride = 0, kv_block_stride_bytes = 0;
+
+  int64_t rows() const { return int64_t{batch} * next_n; }
+  // Columns of row r that hold a value: [0, limit(r)).
+  int64_t limit(int64_t row) const;
+  // Tokens of sequence b that any of its rows needs: the longest limit of its rows.
+  int64_t needed_tokens(int32_t sequence) const;
+  // Block-table columns that sequence b needs: ceil(needed_tokens / block_size).
+  int64_t needed_blocks(int32_t sequence) const;
+  // Physical block id of token `position` of sequence b, as the table says it (may be out of range).
+  int32_t block_of(int32_t sequence, int64_t position) const;
+};
+
+// Byte offsets inside kv_cache (operation.md, section 4).  64-bit.
+int64_t value_offset_bytes(const Problem&, int64_t block, int32_t token, int32_t dim);
+int64_t scale_offset_bytes(const Problem&, int64_t block, int32_t token);
+int64_t query_offset_bytes(const Problem&, int64_t row, int32_t head, int32_t dim);
+
+// Extents of the buffers that a legal call may touch, in bytes.
+int64_t query_bytes(const Problem&);
+int64_t kv_cache_bytes(const Problem&);
+int64_t weights_bytes(const Problem&);
+int64_t logits_bytes(const Problem&);  // (rows-1)*stride + stride elements: row padding of the last row included
+
+}  // namespace mqalab

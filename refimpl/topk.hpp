@@ -1,0 +1,21 @@
+// Top-k with margins (oracle.md, section 9): which columns any correct selection must hold, and which it may.
+#pragma once
+#include "refimpl/reference.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mqalab {
+
+struct TopkMargin {
+  std::vector<bool> must, may;
+};
+TopkMargin topk_margin(const RowReference&, int64_t k);
+// The k largest columns, ties to the lowest index, NaN after every number; ascending column order.
+std::vector<int32_t> topk(std::span<const float> logits, int64_t k);
+std::vector<int32_t> topk(std::span<const double> logits, int64_t k);
+// Share of `expected` that is also in `got`; 1 when expected is empty.  Both ascending.
+double recall(std::span<const int32_t> got, std::span<const int32_t> expected);
+
+}  // namespace mqalab
