@@ -1,0 +1,241 @@
+// Fused paged MQA logits, the kernel.  A block serves all next_n rows of one sequence for one split of its chunks; its
+// waves take units of kLanes tokens in turn.  A unit's keys are loaded once and stay in registers while every row and
+// every tile of 16 heads passes over them.  The file runs: place, queries, keys, sums, stores, kernel.
+#pragma once
+#include "kernels/arch/arch.hpp"
+#include "kernels/rules.hpp"
+
+#include <hip/hip_runtime.h>
+
+namespace mqa {
+
+inline constexpr float kNegInf = -__builtin_inff();
+
+// ---- place ----------------------------------------------------------------------------------------------------
+struct Place {
+  int64_t sequence;
+  int32_t split, thread, lane, wave;
+};
+template <class Arch> __device__ Place place(const PagedArgs& a) {
+  const auto block = static_cast<int32_t>(blockIdx.x), thread = static_cast<int32_t>(threadIdx.x);
+  return {block % a.batch, block / a.batch, thread, thread % Arch::kLanes, Arch::uniform(thread / Arch::kLanes)};
+}
+template <class R> __device__ int32_t limit_of(const PagedArgs& a, int64_t sequence, int n) {
+  return R::row_limit(a, a.context_lens[R::length_index(a, sequence, n)], n);
+}
+// Tokens that any row of the sequence needs.  With one length per sequence the last row sees the most.
+template <class R> __device__ int32_t needed_tokens(const PagedArgs& a, int64_t sequence) {
+  if (!a.lens_per_row) return limit_of<R>(a, sequence, a.next_n - 1);
+  int32_t needed = 0;
+  for (int n = 0; n < a.next_n; ++n) needed = most(needed, limit_of<R>(a, sequence, n));
+  return needed;
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------
+// Both kinds give one lane its fragment and its weights of (row n, head tile).  Heads past the last count as zero.
+template <class Arch, class R, int D> struct DirectQueries {
+  const PagedArgs& a;
+  int64_t sequence;
+
+  __device__ typename Arch::template QueryFragment<D> fragment(int n, int tile, int lane) const {
+    uint32_t raw[Arch::kFragmentHeads][D / 16];
+    for (int j = 0; j < Arch::kFragmentHeads; ++j) {
+      const int head = tile * kHeadTile + Arch::fragment_head(lane, j);
+      const bool present = head < a.heads;
+      const uint8_t* from = a.q + R::query_offset(a, sequence, n, present ? head : 0);
+      for (int c = 0; c < Arch::template kChunks<D>; ++c) {
+        constexpr int bytes = Arch::template kChunkBytes<D>;
+        uint32_t* to = raw[j] + c * bytes / 4;
+        Arch::template load_bytes<bytes>(to, from + 64 * c + bytes * Arch::quarter(lane));
+        for (int i = 0; i < bytes / 4; ++i) to[i] = present ? to[i] : 0;
+      }
+    }
+    return Arch::template decode_query<D>(raw, R::query_is_fnuz(a));
+  }
+  __device__ float weight(int n, int head) const {
+    const int64_t row = sequence * a.next_n + n;
+    return head < a.heads ? a.weights[R::weight_offset(a, row, head)] : 0.0f;
+  }
+  __device__ typename Arch::Pair weights(int n, int tile, int lane, int half) const {
+    const int head = tile * kHeadTile + Arch::head_in_tile(2 * half, Arch::quarter(lane));
+    return typename Arch::Pair{weight(n, head), weight(n, head + 1)};
+  }
+};
+
+// All rows of the sequence in LDS, in the order in which lanes read them: [row][tile][piece][lane], then the weights.
+template <class Arch, class R, int D> struct StagedQueries {
+  using Fragment = typename Arch::template QueryFragment<D>;
+  static constexpr int kPieceBytes = sizeof(Fragment) < 16 ? sizeof(Fragment) : 16;
+  static constexpr int kPieces = sizeof(Fragment) / kPieceBytes;
+  struct alignas(kPieceBytes) Piece {
+    uint32_t word[kPieceBytes / 4];
+  };
+  Piece* pieces;
+  float* all_weights;
+  int tiles;
+
+  __device__ StagedQueries(const PagedArgs& a, unsigned char* lds)
+      : pieces(reinterpret_cast<Piece*>(lds)), tiles(R::head_tiles(a.heads)) {
+    all_weights = reinterpret_cast<float*>(pieces + int64_t{a.next_n} * tiles * kPieces * Arch::kLanes);
+  }
+  __device__ Piece& piece(int n, int tile, int i, int lane) const {
+    return pieces[((n * tiles + tile) * kPieces + i) * Arch::kLanes + lane];
+  }
+  // By the whole block; a barrier must follow.
+  __device__ void fill(const DirectQueries<Arch, R, D>& from, int next_n, int thread) const {
+    for (int item = thread; item < next_n * tiles * Arch::kLanes; item += Arch::kThreads) {
+      const int lane = item % Arch::kLanes, tile = item / Arch::kLanes % tiles, n = item / Arch::kLanes / tiles;
+      const auto pieces_of_lane =
+          __builtin_bit_cast(Pieces, from.fragment(n, tile, lane));
+      for (int i = 0; i < kPieces; ++i) piece(n, tile, i, lane) = pieces_of_lane.piece[i];
+    }
+    for (int item = thread; item < next_n * tiles * kHeadTile; item += Arch::kThreads)
+      all_weights[item] = from.weight(item / (tiles * kHeadTile), item % (tiles * kHeadTile));
+  }
+  __device__ Fragment fragment(int n, int tile, int lane) const {
+    Pieces p;
+    for (int i = 0; i < kPieces; ++i) p.piece[i] = piece(n, tile, i, lane);
+    return __builtin_bit_cast(Fragment, p);
+  }
+  __device__ typename Arch::Pair weights(int n, int tile, int lane, int half) const {
+    const int head = Arch::head_in_tile(2 * half, Arch::quarter(lane));
+    return *reinterpret_cast<const typename Arch::Pair*>(all_weights + (n * tiles + tile) * kHeadTile + head);
+  }
+
+private:
+  struct Pieces {
+    Piece piece[kPieces];
+  };
+};
+
+// ---- keys -----------------------------------------------------------------------------------------------------
+template <class Arch, int D> struct Keys {
+  typename Arch::template KeyFragment<D> slot[Arch::kSlots];
+  float scale;  // of the token that this lane owns; NaN for a block id out of range
+};
+
+// Block id of the lane's own token, -1 when the token is not needed: no table entry past the context is read.
+template <class Arch, class R>
+__device__ int32_t load_block_id(const PagedArgs& a, int64_t sequence, int32_t position, int32_t column, bool needed) {
+  return needed ? a.block_table[R::table_offset(a, sequence, column)] : -1;
+}
+
+template <class Arch, class R, int D>
+__device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t unit, int32_t end) {
+  const int32_t own = unit + Arch::lane_token(at.lane);
+  const int32_t own_column = R::block_column(a, own);
+  const int32_t own_id = load_block_id<Arch, R>(a, at.sequence, own, own_column, own < end);
+  uint32_t raw[Arch::kSlots][D / 16];
+  for (int slot = 0; slot < Arch::kSlots; ++slot) {
+    const int32_t token = Arch::slot_token(slot, at.lane), position = unit + token;
+    const int32_t id = Arch::shuffle(own_id, Arch::token_lane(token));
+    const bool present = R::valid_block(id, a.num_blocks);
+    const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
+    const uint8_t* block = a.kv_cache + R::block_offset(a, id);
+    for (int c = 0; c < Arch::template kChunks<D>; ++c) {
+      constexpr int bytes = Arch::template kChunkBytes<D>;
+      const int dim = 64 * c + bytes * Arch::quarter(at.lane);
+      Arch::template load_chunk<bytes>(raw[slot] + c * bytes / 4, present,
+                                       block + R::value_offset(a, in_block, dim), a);
+    }
+  }
+  Keys<Arch, D> keys;
+  Arch::template decode_keys<D>(keys.slot, raw, R::key_is_fnuz(a));
+  keys.scale = __builtin_nanf("");
+  if (R::valid_block(own_id, a.num_blocks)) {
+    const uint8_t* at_scale = a.kv_cache + R::block_offset(a, own_id) +
+                              R::scale_offset(a, R::token_in_block(a, own, own_column));
+    keys.scale = *reinterpret_cast<const float*>(at_scale);
+  }
+  return keys;
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------
+// Adds up the quarters: each lane starts with 4 slots' partial sums and ends with the whole sum of its own token.
+template <class Arch> __device__ float reduce(const float (&partial)[Arch::kSlots], int lane) {
+  const int quarter = Arch::quarter(lane);
+  float kept[2];
+  for (int i = 0; i < 2; ++i) {
+    const float sent = quarter & 2 ? partial[i] : partial[i + 2];
+    kept[i] = (quarter & 2 ? partial[i + 2] : partial[i]) + Arch::exchange(sent, lane, 2);
+  }
+  const float sent = quarter & 1 ? kept[0] : kept[1];
+  return (quarter & 1 ? kept[1] : kept[0]) + Arch::exchange(sent, lane, 1);
+}
+
+// Sum over heads of relu(dot) * weight for the token that this lane owns, row n.
+template <class Arch, class R, int D, class Queries>
+__device__ float head_sum(const PagedArgs& a, const Queries& queries, const Keys<Arch, D>& keys, int n, int lane) {
+  using Pair = typename Arch::Pair;
+  Pair sums[Arch::kSlots] = {};
+  for (int tile = 0; tile < R::head_tiles(a.heads); ++tile) {
+    const auto query = queries.fragment(n, tile, lane);
+    const Pair weights[2] = {queries.weights(n, tile, lane, 0), queries.weights(n, tile, lane, 1)};
+    const auto product = Arch::template product<D>(keys.slot, query);
+    for (int slot = 0; slot < Arch::kSlots; ++slot)
+      for (int half = 0; half < 2; ++half)
+        sums[slot] = R::template add_heads<Arch>(sums[slot], Arch::pair(product, slot, half), weights[half]);
+  }
+  float partial[Arch::kSlots];
+  for (int slot = 0; slot < Arch::kSlots; ++slot) partial[slot] = sums[slot].x + sums[slot].y;
+  return reduce<Arch>(partial, lane);
+}
+
+// ---- stores ---------------------------------------------------------------------------------------------------
+// Column `position` of row n: its logit where the row may see it, else -inf when the tail is to be filled.
+template <class R>
+__device__ void store_logit(const PagedArgs& a, int64_t sequence, int n, int32_t position, int32_t end, float logit) {
+  const int64_t row = sequence * a.next_n + n;
+  const bool seen = R::visible(position, limit_of<R>(a, sequence, n));
+  if (position < end && (seen || R::fills_tail(a)))
+    R::store(a.logits, R::logit_offset(a, row, position), seen ? logit : kNegInf);
+}
+// Columns [needed, MML) of all rows; the splits share them evenly.  Those before `needed` were stored with the values.
+template <class Arch, class R> __device__ void fill_tail(const PagedArgs& a, const Place& at, int32_t needed) {
+  if (!R::fills_tail(a)) return;
+  const Range share = R::split_range(most(0, R::tail_end(a) - needed), a.splits, at.split);
+  for (int n = 0; n < R::rows_of(a); ++n)
+    for (int32_t i = share.begin + at.thread; i < share.end; i += Arch::kThreads)
+      R::store(a.logits, R::logit_offset(a, at.sequence * a.next_n + n, needed + i), kNegInf);
+}
+
+// ---- kernel ---------------------------------------------------------------------------------------------------
+template <class Arch, class R, int D, class Queries>
+__device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& queries, int32_t needed) {
+  const Range chunks = R::split_range(R::chunk_count(needed, a.chunk_tokens), a.splits, at.split);
+  const Range tokens = R::token_range(chunks, a.chunk_tokens, needed);
+  const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
+  constexpr int kWaves = Arch::kThreads / Arch::kLanes;
+  for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end; unit += kWaves * Arch::kLanes) {
+    const auto keys = load_keys<Arch, R, D>(a, at, unit, tokens.end);
+    for (int n = 0; n < R::rows_of(a); ++n) {
+      const float sum = factor * head_sum<Arch, R, D>(a, queries, keys, n, at.lane);
+      store_logit<R>(a, at.sequence, n, unit + Arch::lane_token(at.lane), tokens.end, R::scaled(sum, keys.scale));
+    }
+  }
+  fill_tail<Arch, R>(a, at, needed);
+}
+
+template <class Arch, class R, int D, bool Staged, int WavePerEu>
+__global__ __launch_bounds__(Arch::kThreads, WavePerEu) void paged_logits(const PagedArgs a) {
+  extern __shared__ unsigned char lds[];
+  const Place at = place<Arch>(a);
+  const int32_t needed = needed_tokens<R>(a, at.sequence);
+  const DirectQueries<Arch, R, D> direct{a, at.sequence};
+  if constexpr (Staged) {
+    const StagedQueries<Arch, R, D> staged(a, lds);
+    staged.fill(direct, a.next_n, at.thread);
+    __syncthreads();
+    serve_split<Arch, R, D>(a, at, staged, needed);
+  } else {
+    serve_split<Arch, R, D>(a, at, direct, needed);
+  }
+}
+
+// LDS of the staged variant, in bytes.
+template <class Arch> constexpr int64_t staged_bytes(int64_t next_n, int heads, int head_dim) {
+  const int64_t padded_heads = next_n * Rules::head_tiles(heads) * kHeadTile;
+  return padded_heads * (head_dim * Arch::kStagedBytesPerDim + static_cast<int64_t>(sizeof(float)));
+}
+
+}  // namespace mqa

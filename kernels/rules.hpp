@@ -1,0 +1,123 @@
+// The rules of the operation as small pure functions, for host and device: which tokens a split covers, how far a row
+// may see, where a byte lies, how a logit is put together.  The kernel takes them as a template policy; a planted
+// fault is a struct that derives from Rules and hides exactly one function.  Whatever can pass 2^31 is 64-bit.
+#pragma once
+#include "kernels/paged_args.hpp"
+
+#include <cstdint>
+
+#if defined(__HIPCC__) || defined(__CUDACC__) || defined(__HIP__)
+#define MQA_HD __host__ __device__ inline
+#else
+#define MQA_HD inline
+#endif
+
+namespace mqa {
+
+template <class T> MQA_HD constexpr T least(T a, T b) { return a < b ? a : b; }
+template <class T> MQA_HD constexpr T most(T a, T b) { return a > b ? a : b; }
+template <class T> MQA_HD constexpr T ceil_div(T a, T b) { return (a + b - 1) / b; }
+
+// Half-open, in whatever unit its maker says.  Positions, columns and chunks are below 2^24: 32 bits.
+struct Range {
+  int32_t begin, end;
+};
+
+// q is handed to the matrix unit 16 heads at a time; weights of heads beyond the last are zero.
+inline constexpr int kHeadTile = 16;
+
+struct Rules {
+  // ---- who does what ----
+  // Chunks owned by split `s` of `splits`.  Shares differ by at most one; a split may own none.
+  MQA_HD static constexpr Range split_range(int32_t chunks, int32_t splits, int32_t s) {
+    const int32_t share = chunks / splits, extra = chunks % splits;
+    const int32_t begin = s * share + least(s, extra);
+    return {begin, begin + share + (s < extra ? 1 : 0)};
+  }
+  // Tokens of the chunks [first, last), cut at the context.
+  MQA_HD static constexpr Range token_range(Range chunks, int32_t chunk_tokens, int32_t context) {
+    return {least(chunks.begin * chunk_tokens, context), least(chunks.end * chunk_tokens, context)};
+  }
+  MQA_HD static constexpr int32_t chunk_count(int32_t context, int32_t chunk_tokens) {
+    return ceil_div(context, chunk_tokens);
+  }
+  MQA_HD static constexpr int head_tiles(int heads) { return ceil_div(heads, kHeadTile); }
+  // Rows of a sequence that get stored.
+  MQA_HD static constexpr int rows_of(const PagedArgs& a) { return a.next_n; }
+
+  // ---- how far a row may see ----
+  // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
+  MQA_HD static constexpr int32_t causal_limit(int32_t context, int next_n, int n) {
+    return most(0, context - next_n + n + 1);
+  }
+  // Element of context_lens that row n of sequence b reads.
+  MQA_HD static constexpr int64_t length_index(const PagedArgs& a, int64_t b, int n) {
+    return b * a.context_lens_stride + (a.lens_per_row ? n : 0);
+  }
+  // Columns [0, limit) of a row hold values.
+  MQA_HD static constexpr int32_t row_limit(const PagedArgs& a, int32_t length, int n) {
+    const int32_t limit = a.lens_per_row ? most(0, length) : causal_limit(length, a.next_n, n);
+    return least(limit, a.max_model_len);
+  }
+  MQA_HD static constexpr bool visible(int32_t position, int32_t limit) { return position < limit; }
+  // Columns from the row's limit on that are filled with -inf when the tail asks for it: [limit, end).
+  MQA_HD static constexpr int32_t tail_end(const PagedArgs& a) { return a.max_model_len; }
+  MQA_HD static constexpr bool fills_tail(const PagedArgs& a) { return a.tail_neg_inf; }
+
+  // ---- where things are ----
+  // Block-table column of a token.  Division by a multiple of 16, exactly: with t = position / 16 < 2^20 and
+  // d = block_size / 16 <= 64, floor(2t * ceil(2^31 / d) / 2^32) = floor(t / d), since the error 2t / 2^32 < 1/d.
+  // Block size 1 is the same with t = position < 2^24 and d = 1.
+  MQA_HD static constexpr int32_t block_column(const PagedArgs& a, int32_t position) {
+    const uint32_t doubled = static_cast<uint32_t>(position) >> a.block_shift << 1;
+    return static_cast<int32_t>(uint64_t{doubled} * a.block_reciprocal >> 32);
+  }
+  MQA_HD static constexpr int32_t token_in_block(const PagedArgs& a, int32_t position, int32_t column) {
+    return position - column * a.block_size;
+  }
+  // Element of the block table.
+  MQA_HD static constexpr int64_t table_offset(const PagedArgs& a, int64_t b, int32_t column) {
+    return b * a.block_table_stride + column;
+  }
+  MQA_HD static constexpr bool valid_block(int32_t id, int32_t num_blocks) {
+    return static_cast<uint32_t>(id) < static_cast<uint32_t>(num_blocks);
+  }
+  // Byte of a block.  64-bit: block 2143 at a stride of 1,002,240 starts past 2^31.
+  MQA_HD static constexpr int64_t block_offset(const PagedArgs& a, int32_t block) {
+    return block * a.kv_block_stride_bytes;
+  }
+  // Byte of a value inside its block, dim a multiple of 8.  Blocks are groups of 16 tokens; planar and shuffled differ
+  // in the strides of a token and of a 16-dim column tile inside the group (operation.md, section 4).
+  MQA_HD static constexpr int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
+    return token / 16 * (16 * a.head_dim) + token % 16 * a.token_stride + dim / 16 * a.tile_stride + dim % 16;
+  }
+  // Byte of a token's scale inside its block; scales are never shuffled.
+  MQA_HD static constexpr int32_t scale_offset(const PagedArgs& a, int32_t token) {
+    return a.block_size * a.head_dim + 4 * token;
+  }
+  MQA_HD static constexpr int64_t query_offset(const PagedArgs& a, int64_t b, int n, int head) {
+    return b * a.q_stride_batch + n * a.q_stride_next + head * a.q_stride_head;
+  }
+  MQA_HD static constexpr int64_t weight_offset(const PagedArgs& a, int64_t row, int head) {
+    return row * a.weights_stride + head;
+  }
+  // In elements.  64-bit, because row 512 at a stride of 2^20 floats starts at byte 2^31.
+  MQA_HD static constexpr int64_t logit_offset(const PagedArgs& a, int64_t row, int64_t column) {
+    return row * a.logits_stride + column;
+  }
+  MQA_HD static void store(float* logits, int64_t offset, float value) { logits[offset] = value; }
+
+  // ---- how a logit is put together ----
+  MQA_HD static constexpr bool query_is_fnuz(const PagedArgs& a) { return a.fnuz; }
+  MQA_HD static constexpr bool key_is_fnuz(const PagedArgs& a) { return a.fnuz; }
+  // Adds relu(dot) * weight of two heads.  relu of a NaN dot is 0: the maximum of a NaN and a number is the number.
+  template <class Arch>
+  MQA_HD static typename Arch::Pair add_heads(typename Arch::Pair sum, typename Arch::Pair dot,
+                                              typename Arch::Pair weight) {
+    return Arch::fma(Arch::relu(dot), weight, sum);
+  }
+  // Once per logit, after the head sum.
+  MQA_HD static float scaled(float sum, float scale) { return sum * scale; }
+};
+
+}  // namespace mqa
