@@ -1,0 +1,109 @@
+#include "fuzz/boundaries.hpp"
+
+#include <algorithm>
+
+namespace mqalab {
+namespace {
+
+void add_around(std::vector<int64_t>& values, int64_t centre, int64_t distance = 1) {
+  for (int64_t d = -distance; d <= distance; ++d) values.push_back(centre + d);
+}
+
+int64_t draw_heads(Random& random) {
+  if (random.chance(50)) return random.pick({8, 16, 24, 32, 40, 64, 72, 128});
+  return 8 * random.between(1, 16);
+}
+
+int64_t draw_block_size(Random& random) {
+  if (random.chance(80)) return random.pick({1, 1, 16, 16, 32, 48, 64, 64, 128, 256});
+  return 16 * random.between(1, 64);
+}
+
+int64_t draw_max_model_len(const Case& c, Random& random) {
+  const int64_t context = std::max<int64_t>(longest_context(c), 1), chunk = chunk_tokens(c);
+  switch (random.between(0, 5)) {
+  case 0: return context;
+  case 1: return context + random.between(-2, 2);
+  case 2: return (context / chunk + 1) * chunk + random.between(-1, 1);
+  case 3: return (context / c.shape.block_size + 1) * c.shape.block_size + random.between(-1, 1);
+  case 4: return (context / 256 + 1) * 256 + random.between(-1, 1);
+  default: return random.log_uniform(1, 4 * context);
+  }
+}
+
+// Dense, a prime more than dense, or a good deal more: paddings that no power of two hides.
+int64_t draw_padded(int64_t dense, Random& random) {
+  return random.pick(
+      {int64_t{0}, dense, dense + 1, dense + 3, dense + 13, dense + 64, 2 * dense, 3 * dense + 7});
+}
+
+int64_t draw_stride(const Case& c, std::string_view name, Random& random) {
+  const Shape& s = c.shape;
+  const int64_t table_columns = (s.max_model_len + std::max(s.block_size, 1) - 1) / std::max(s.block_size, 1);
+  const int64_t head = std::max<int64_t>(c.strides.q[2], s.head_dim),
+                next = std::max(c.strides.q[1], head * s.heads);
+  if (name == "strides.q.head") return draw_padded(s.head_dim, random);
+  if (name == "strides.q.next") return draw_padded(head * s.heads, random);
+  if (name == "strides.q.batch") return draw_padded(next * s.next_n, random);
+  if (name == "strides.weights") return draw_padded(s.heads, random);
+  if (name == "strides.block_table") return draw_padded(table_columns, random);
+  if (name == "strides.logits") return draw_padded(s.max_model_len, random);
+  return (draw_padded(int64_t{s.block_size} * (s.head_dim + 4), random) + 3) / 4 * 4;
+}
+
+} // namespace
+
+std::vector<int64_t> context_boundaries(const Case& c, int64_t most) {
+  const int64_t chunk = chunk_tokens(c), block = c.shape.block_size, split = std::max(c.config.split_kv, 1);
+  std::vector<int64_t> values{0, 1, 2};
+  add_around(values, c.shape.next_n);
+  add_around(values, block);
+  add_around(values, chunk / 2);
+  for (const int64_t chunks : {int64_t{1}, int64_t{2}, int64_t{3}, split - 1, split, split + 1, 2 * split})
+    add_around(values, chunks * chunk, 2);
+  add_around(values, kIndexTopk);
+  add_around(values, c.shape.max_model_len);
+  for (int64_t power = 8; power <= most; power *= 2) add_around(values, power);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::erase_if(values, [&](int64_t value) { return value < 0 || value > most; });
+  return values;
+}
+
+int64_t draw_context(const Case& c, Random& random, int64_t most) {
+  if (random.chance(50)) return random.log_uniform(1, std::max<int64_t>(most, 1));
+  const auto values = context_boundaries(c, most);
+  return random.pick(std::span<const int64_t>(values));
+}
+
+int64_t draw_crossing_stride(int64_t row, int64_t unit_bytes, Random& random) {
+  const int64_t edge = random.pick({int64_t{1} << 31, int64_t{1} << 31, int64_t{1} << 32});
+  const int64_t per_row = std::max<int64_t>(row, 1) * unit_bytes;
+  return (edge + per_row - 1) / per_row + random.between(-1, 1);
+}
+
+int64_t draw_field(const Case& c, const Field& f, Random& random) {
+  const std::string_view name = f.name;
+  if (name == "batch") return random.pick({0, 1, 1, 2, 2, 3, 4, 5, 8, 9, 17, 33, 64, 65});
+  if (name == "next_n") return random.pick({1, 1, 2, 2, 3, 4, 5, 6, 7, 8});
+  if (name == "heads") return draw_heads(random);
+  if (name == "head_dim") return random.pick({32, 64, 128, 128});
+  if (name == "block_size") return draw_block_size(random);
+  if (name == "max_model_len") return std::max<int64_t>(draw_max_model_len(c, random), 1);
+  if (name == "num_blocks") return random.chance(60) ? 0 : random.log_uniform(1, 1 << 12);
+  if (name == "layout" || name == "fp8" || name == "tail" || name == "lens_per_row")
+    return random.between(0, 1);
+  if (name == "block_table.mode") return random.between(0, static_cast<int64_t>(TableMode::high));
+  if (name == "block_table.padding") return random.between(0, static_cast<int64_t>(TablePadding::poisoned));
+  if (name == "block_table.period") return random.pick({1, 2, 3, 4, 7});
+  if (name == "data.lane") return random.pick({0, 0, 0, 0, 0, 0, 1, 1, 1, 2});
+  if (name == "data.pattern") return random.between(0, static_cast<int64_t>(Pattern::one_dim));
+  if (name == "config.variant") return random.between(0, 2);
+  if (name == "config.chunk_k") return random.pick({0, 64, 64, 128, 256, 512, 1024});
+  if (name == "config.split_kv") return random.pick({0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 38, 80});
+  if (name == "config.wave_per_eu") return random.pick({0, 1, 2, 4});
+  if (f.group == FieldGroup::strides || name == "strides.kv_block") return draw_stride(c, name, random);
+  return static_cast<int64_t>(random.next() >> 1); // seeds
+}
+
+} // namespace mqalab

@@ -1,0 +1,37 @@
+// The scalar fields of a case as one table: name, group, default, get, set.  Mutator, crossover, minimiser
+// and law search walk this table instead of each knowing every field.  The context lengths are a list and not
+// in it.
+#pragma once
+#include "fuzz/case.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace mqalab {
+
+// What crossover takes from one parent as a whole.
+enum class FieldGroup : uint8_t { shape, strides, table, data, config };
+
+struct Field {
+  std::string_view name;
+  FieldGroup group;
+  int64_t smallest; // the default
+  int64_t (*get)(const Case&);
+  void (*set)(Case&, int64_t);
+};
+
+std::span<const Field> fields();
+const Field& field(std::string_view name); // throws std::out_of_range
+
+// Longest context length; 0 when there is none.
+int64_t longest_context(const Case&);
+int64_t rows(const Case&);
+// Entries that context_lens must have.
+int64_t lens_wanted(const Case&);
+// Chunk of the configuration; what `automatic` stands for in boundary arithmetic is the kernel's usual
+// choice.
+int64_t chunk_tokens(const Case&);
+// Fields that are not at their default; the context lengths count as one field.
+int64_t non_default_fields(const Case&);
+
+} // namespace mqalab

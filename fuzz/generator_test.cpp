@@ -1,0 +1,138 @@
+// Generator, repair and mutator: every case legal and affordable, boundaries really drawn, data lanes in
+// their shares.
+#include "fuzz/boundaries.hpp"
+#include "fuzz/generator.hpp"
+#include "fuzz/mutator.hpp"
+#include "fuzz/repair.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace mqalab {
+namespace {
+
+TEST(Random, TheSameSeedGivesTheSameCaseForEver) {
+  EXPECT_EQ(encode(generate_case(7)), encode(generate_case(7)));
+  EXPECT_NE(encode(generate_case(7)), encode(generate_case(8)));
+  EXPECT_EQ(Random(1).next(), 0x910A2DEC89025CC1u); // SplitMix64's published first output for seed 1
+}
+
+TEST(Generator, EveryCaseIsLegalAndAffordable) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const Case c = generate_case(seed);
+    ASSERT_EQ(why_illegal(c), "") << "seed " << seed;
+    ASSERT_LE(work(c), 5 * kUsualWork) << "seed " << seed;
+  }
+}
+
+TEST(Generator, LanesKeepTheirShares) {
+  int exact = 0, numeric = 0, special = 0;
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
+    const Lane lane = generate_case(seed).data.lane;
+    ++(lane == Lane::exact ? exact : lane == Lane::numeric ? numeric : special);
+  }
+  EXPECT_NEAR(exact / 4000.0, 0.65, 0.08);
+  EXPECT_NEAR(numeric / 4000.0, 0.26, 0.05);
+  EXPECT_NEAR(special / 4000.0, 0.07, 0.04);
+}
+
+TEST(Generator, OneCaseInThirtyLooksPast2To31Bytes) {
+  int large = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const Problem p = resolve(generate_case(seed));
+    const int64_t farthest = std::max({query_bytes(p), kv_cache_bytes(p), weights_bytes(p), logits_bytes(p)});
+    large += farthest >= int64_t{1} << 31;
+  }
+  EXPECT_GE(large, 3000 / 100);
+  EXPECT_LE(large, 3000 / 5);
+}
+
+TEST(Generator, HalfOfTheContextsLieOnABoundary) {
+  Case c;
+  c.config.chunk_k = 256;
+  Random random(3);
+  const auto list = context_boundaries(c, 9000);
+  const std::set<int64_t> boundary(list.begin(), list.end());
+  int on = 0;
+  for (int i = 0; i < 2000; ++i) on += boundary.count(draw_context(c, random, 9000));
+  EXPECT_GE(on, 1000 * 9 / 10);
+  EXPECT_TRUE(boundary.count(2049) && boundary.count(257) && boundary.count(0) && boundary.count(1025));
+}
+
+TEST(Repair, ACaseThatIsLegalStaysAsItIs) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    const Case c = generate_case(seed);
+    Case repaired = c;
+    repair(repaired);
+    ASSERT_TRUE(repaired == c) << to_json(c) << to_json(repaired);
+  }
+}
+
+TEST(Repair, AnyBytesBecomeALegalCase) {
+  Random random(11);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<uint8_t> record = encode(generate_case(random));
+    for (int flips = 0; flips < 4; ++flips)
+      record[static_cast<size_t>(random.between(4, static_cast<int64_t>(record.size()) - 1)) %
+             record.size()] = static_cast<uint8_t>(random.next());
+    Case c = decode(record);
+    repair(c);
+    bound_work(c);
+    ASSERT_EQ(why_illegal(c), "") << to_json(c);
+  }
+}
+
+TEST(Mutator, MutantsAreLegalButForAFewOnPurpose) {
+  Random random(5);
+  int illegal = 0, changed = 0;
+  Case c;
+  for (int i = 0; i < 4000; ++i) {
+    const Case mutant = mutate(c, random);
+    changed += !(mutant == c);
+    const bool legal = why_illegal(mutant).empty();
+    illegal += !legal;
+    if (legal) {
+      ASSERT_LE(work(mutant), 5 * kUsualWork) << to_json(mutant);
+      c = mutant;
+    }
+  }
+  EXPECT_GT(illegal, 4);
+  EXPECT_LT(illegal, 4000 / 30);
+  EXPECT_GT(changed, 3000);
+}
+
+TEST(Mutator, AWordFromTheEngineReachesTheContext) {
+  Random random(9);
+  bool reached = false;
+  for (int i = 0; i < 500 && !reached; ++i)
+    reached = longest_context(mutate(Case{}, random, [](uint64_t) { return 2049; })) == 2049;
+  EXPECT_TRUE(reached);
+}
+
+TEST(Mutator, CrossoverTakesWholeGroups) {
+  const Case mother = generate_case(1), father = generate_case(2);
+  Random random(4);
+  std::set<std::vector<uint8_t>> children;
+  for (int i = 0; i < 200; ++i) {
+    const Case child = cross(mother, father, random);
+    ASSERT_EQ(why_illegal(child), "");
+    EXPECT_TRUE(child.data == mother.data || child.data == father.data);
+    children.insert(encode(child));
+  }
+  EXPECT_GE(children.size(), 8u);
+}
+
+TEST(Fields, EachIsItsDefaultInTheSmallestCase) {
+  EXPECT_EQ(non_default_fields(Case{}), 0);
+  for (const Field& f : fields()) {
+    Case c;
+    f.set(c, f.smallest + 1);
+    EXPECT_EQ(f.get(c), f.smallest + 1) << f.name;
+    EXPECT_EQ(non_default_fields(c), 1) << f.name;
+  }
+  EXPECT_THROW(field("no such field"), std::out_of_range);
+}
+
+} // namespace
+} // namespace mqalab

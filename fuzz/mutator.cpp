@@ -1,0 +1,176 @@
+#include "fuzz/mutator.hpp"
+#include "fuzz/boundaries.hpp"
+#include "fuzz/generator.hpp"
+#include "fuzz/repair.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace mqalab {
+namespace {
+
+constexpr int64_t kMostContext = 9000;
+constexpr int kIllegalPercent = 1;
+
+const Field& any_field(Random& random) { return random.pick(fields()); }
+
+int32_t& any_length(Case& c, Random& random) {
+  auto& lens = c.shape.context_lens;
+  if (lens.empty()) lens.push_back(1);
+  return lens[static_cast<size_t>(random.between(0, static_cast<int64_t>(lens.size()) - 1))];
+}
+
+void field_to_boundary(Case& c, Random& random) {
+  const Field& f = any_field(random);
+  f.set(c, draw_field(c, f, random));
+}
+
+void field_nudged(Case& c, Random& random) {
+  const Field& f = any_field(random);
+  const int64_t value = f.get(c);
+  if (value > INT32_MAX) return; // a seed or a huge stride: nothing is near it
+  f.set(c, random.pick(
+               {value + 1, value - 1, value + 2, value * 2, value / 2, value / 16 * 16, value / 64 * 64}));
+}
+
+void field_reset(Case& c, Random& random) {
+  const Field& f = any_field(random);
+  f.set(c, f.smallest);
+}
+
+void length_to_boundary(Case& c, Random& random) {
+  any_length(c, random) = static_cast<int32_t>(draw_context(c, random, kMostContext));
+}
+void length_nudged(Case& c, Random& random) {
+  any_length(c, random) += static_cast<int32_t>(random.pick({-2, -1, 1, 2}));
+}
+void lengths_redrawn(Case& c, Random& random) { draw_lengths(c, random, kMostContext); }
+void lengths_equal(Case& c, Random& random) {
+  const int32_t length = any_length(c, random);
+  std::fill(c.shape.context_lens.begin(), c.shape.context_lens.end(), length);
+}
+
+// context = i * chunk + d: the relation behind every split and tail fault.
+void context_on_chunk(Case& c, Random& random) {
+  const int64_t chunk = chunk_tokens(c);
+  any_length(c, random) = static_cast<int32_t>(
+      random.between(0, std::max<int64_t>(kMostContext / chunk / 2, 1)) * chunk + random.between(-2, 2));
+}
+void context_on_split(Case& c, Random& random) {
+  const int64_t split = std::max(c.config.split_kv, 1);
+  any_length(c, random) =
+      static_cast<int32_t>(random.between(1, 3) * split * chunk_tokens(c) + random.between(-2, 2));
+}
+void context_on_block(Case& c, Random& random) {
+  any_length(c, random) =
+      static_cast<int32_t>(random.between(0, 4) * c.shape.block_size + random.between(-1, 1));
+}
+void columns_near_context(Case& c, Random& random) {
+  c.shape.max_model_len = std::max<int64_t>(longest_context(c) + random.between(-2, 2), 1);
+}
+// rows * stride * 4 about 2^31, and the same for what is read.
+void rows_times_stride(Case& c, Random& random) {
+  if (rows(c) < 2) c.shape.batch = 2;
+  const int64_t row = random.between(1, rows(c) - 1);
+  switch (random.between(0, 2)) {
+  case 0: c.strides.logits = draw_crossing_stride(row, 4, random); break;
+  case 1: c.strides.weights = draw_crossing_stride(row, 4, random); break;
+  default:
+    c.strides.q[0] = draw_crossing_stride(std::max<int64_t>(row / std::max(c.shape.next_n, 1), 1), 1, random);
+    break;
+  }
+}
+void heads_near_tile(Case& c, Random& random) {
+  c.shape.heads =
+      static_cast<int32_t>(random.pick({16, 32, 64}) * random.between(1, 4) + random.pick({-8, 0, 8}));
+}
+void another_config(Case& c, Random& random) {
+  for (const Field& f : fields())
+    if (f.group == FieldGroup::config && random.chance(60)) f.set(c, draw_field(c, f, random));
+}
+void another_lane(Case& c, Random& random) {
+  for (const char* name : {"data.lane", "data.pattern", "data.seed"})
+    field(name).set(c, draw_field(c, field(name), random));
+}
+void fresh_case(Case& c, Random& random) { c = generate_case(random); }
+void large_offset(Case& c, Random& random) { c = generate_large_offset_case(random); }
+
+struct Move {
+  int weight;
+  void (*apply)(Case&, Random&);
+};
+constexpr std::array kMoves{
+    Move{14, field_to_boundary}, Move{8, field_nudged},         Move{10, field_reset},
+    Move{8, length_to_boundary}, Move{4, length_nudged},        Move{5, lengths_redrawn},
+    Move{3, lengths_equal},      Move{9, context_on_chunk},     Move{4, context_on_split},
+    Move{5, context_on_block},   Move{6, columns_near_context}, Move{2, rows_times_stride},
+    Move{4, heads_near_tile},    Move{9, another_config},       Move{3, another_lane},
+    Move{8, fresh_case},         Move{1, large_offset},
+};
+
+void apply_weighted(Case& c, Random& random) {
+  int total = 0;
+  for (const Move& move : kMoves) total += move.weight;
+  int64_t draw = random.between(0, total - 1);
+  for (const Move& move : kMoves)
+    if ((draw -= move.weight) < 0) return move.apply(c, random);
+}
+
+// One number of the case is handed to the engine, which may put an operand of a recent comparison into its
+// place.
+void word_from_engine(Case& c, Random& random, const WordMutation& word) {
+  if (random.chance(60)) {
+    int32_t& length = any_length(c, random);
+    length = static_cast<int32_t>(
+        std::min<uint64_t>(word(static_cast<uint32_t>(length)) & UINT32_MAX, kMostContext));
+    return;
+  }
+  const Field& f = any_field(random);
+  f.set(c, static_cast<int64_t>(word(static_cast<uint64_t>(f.get(c))) & INT64_MAX));
+}
+
+// A field just outside its legal range: the library must refuse it with a reason, and launch nothing.
+void make_illegal(Case& c, Random& random) {
+  switch (random.between(0, 4)) {
+  case 0: c.shape.heads += static_cast<int32_t>(random.between(1, 7)); break;
+  case 1: c.shape.head_dim = static_cast<int32_t>(random.pick({0, 16, 48, 96, 256})); break;
+  case 2: c.shape.block_size = static_cast<int32_t>(random.pick({-1, 0, 2, 8, 24, 1040})); break;
+  case 3: c.config.chunk_k = random.pick({32, 100, 8192}); break;
+  default: c.strides.logits = std::max<int64_t>(c.shape.max_model_len - 1, 1); break;
+  }
+}
+
+} // namespace
+
+Case mutate(const Case& parent, Random& random, const WordMutation& word) {
+  Case c = parent;
+  for (int64_t moves = random.between(1, 3); moves > 0; --moves) {
+    if (word && random.chance(12))
+      word_from_engine(c, random, word);
+    else
+      apply_weighted(c, random);
+    fit_lengths(c);
+  }
+  repair(c);
+  bound_work(c);
+  if (random.chance(kIllegalPercent)) make_illegal(c, random);
+  return c;
+}
+
+Case cross(const Case& mother, const Case& father, Random& random) {
+  Case child = mother;
+  for (const FieldGroup group :
+       {FieldGroup::shape, FieldGroup::strides, FieldGroup::table, FieldGroup::data, FieldGroup::config}) {
+    if (random.chance(50)) continue;
+    for (const Field& f : fields())
+      if (f.group == group) f.set(child, f.get(father));
+    if (group == FieldGroup::shape) child.shape.context_lens = father.shape.context_lens;
+    if (group == FieldGroup::table) child.block_table.set = father.block_table.set;
+    if (group == FieldGroup::data) child.data.overrides = father.data.overrides;
+  }
+  repair(child);
+  bound_work(child);
+  return child;
+}
+
+} // namespace mqalab

@@ -1,0 +1,19 @@
+// Makes a case legal by the smallest change, and affordable by shrinking its longest axis.  Mutants are wild;
+// what reaches the oracle is not, unless the mutator wants to see a clean refusal.
+#pragma once
+#include "fuzz/case.hpp"
+
+namespace mqalab {
+
+// Relative cost of one check, near the multiply-adds of the kernel: a few milliseconds at kUsualWork in the
+// simulator.
+int64_t work(const Case&);
+inline constexpr int64_t kUsualWork = 6'000'000;
+
+// Lengths fit batch and next_n, sizes are multiples of what they must be, too small strides become dense.
+void fit_lengths(Case&);
+void repair(Case&);
+// Halves the dearest axis until work(c) <= limit.
+void bound_work(Case&, int64_t limit = kUsualWork);
+
+} // namespace mqalab
