@@ -1,6 +1,6 @@
-// A case: everything that one differential check depends on.  Every default is the smallest legal value, so a short
-// file is a small case; a field at its default is omitted from both forms (JSON for people, a canonical binary record
-// for libFuzzer).
+// A case: everything that one differential check depends on.  Every default is the smallest legal value, so a
+// short file is a small case; a field at its default is omitted from both forms (JSON for people, a canonical
+// binary record for libFuzzer).
 #pragma once
 #include "kernels/mqa.h"
 #include "refimpl/generate.hpp"
@@ -21,9 +21,9 @@ struct Shape {
   mqa_fp8 fp8 = MQA_E4M3FN;
   mqa_tail tail = MQA_TAIL_UNTOUCHED;
   int64_t max_model_len = 1;
-  int64_t num_blocks = 0;  // 0: as many as the table program needs
+  int64_t num_blocks = 0; // 0: as many as the table program needs
   bool lens_per_row = false;
-  std::vector<int32_t> context_lens{1};  // batch entries, or batch*next_n with lens_per_row
+  std::vector<int32_t> context_lens{1}; // batch entries, or batch*next_n with lens_per_row
   auto operator<=>(const Shape&) const = default;
 };
 
@@ -34,8 +34,9 @@ struct Strides {
   auto operator<=>(const Strides&) const = default;
 };
 
+// high: ids at the end of a pool that crosses `period` * 2^31 bytes.
 enum class TableMode : uint8_t { identity, reversed, shuffled, one_block, alias, strided, high };
-enum class TablePadding : uint8_t { minus_one, zero, poisoned };  // what entries past the needed ones hold
+enum class TablePadding : uint8_t { minus_one, zero, poisoned }; // what entries past the needed ones hold
 
 struct TableOverride {
   int32_t row = 0, column = 0, id = 0;
@@ -45,7 +46,7 @@ struct BlockTable {
   TableMode mode = TableMode::identity;
   TablePadding padding = TablePadding::minus_one;
   uint64_t seed = 0;
-  int32_t period = 1;  // of `alias`: column c names block c % period; of `strided`: every period-th block
+  int32_t period = 1; // alias: column c names block c % period; strided: every period-th block
   std::vector<TableOverride> set;
   auto operator<=>(const BlockTable&) const = default;
 };
@@ -64,20 +65,33 @@ struct CaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// JSON, as in the user guide.  case_from_json throws CaseError for an unknown field, a wrong type or a bad value.
-std::string to_json(const Case&, int indent = 2);
+// JSON, as in the user guide.  case_from_json throws CaseError for an unknown field, a wrong type or a bad
+// value. with_defaults writes every field, also those at their default.
+std::string to_json(const Case&, int indent = 2, bool with_defaults = false);
 Case case_from_json(const std::string& text, const std::string& origin);
 Case load_case(const std::string& path);
 
-// The canonical record.  decode is total: any bytes give a case (perhaps an illegal one) and encode(decode(b)) is
-// idempotent; decode(encode(c)) == c.
+// The canonical record (case_record.cpp).  decode is total: any bytes give a case (perhaps an illegal one)
+// and encode(decode(b)) is idempotent; decode(encode(c)) == c for every c that record_holds(c).
 std::vector<uint8_t> encode(const Case&);
 Case decode(std::span<const uint8_t> record);
+bool record_holds(const Case&);
 
 // Empty: legal.  Otherwise one sentence that names the field, what was given and what is allowed.
+// why_outside_contract asks libmqa's contract alone, why_illegal also the lab's own limits on size.
+std::string why_outside_contract(const Case&);
 std::string why_illegal(const Case&);
 
-// The case with every default filled in: strides, table, number of blocks.  Precondition: why_illegal(c).empty().
+// The case with every default filled in: strides, table, number of blocks.  Precondition:
+// why_illegal(c).empty().
 Problem resolve(const Case&);
+// The same without the table, which costs time; needs only a legal shape, lengths and strides.
+Problem resolve_shape(const Case&);
+// Rewrites every table entry that the read set excludes.  `poisoned` falls back to -1 when every block is
+// needed.
+void fill_table_padding(Problem&, TablePadding);
+// The case whose every automatic field is replaced by what `p` and `config` say: for a file that hides
+// nothing.
+Case spelled_out(const Case&, const Problem& p, const mqa_config& config);
 
-}  // namespace mqalab
+} // namespace mqalab

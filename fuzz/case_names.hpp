@@ -1,0 +1,39 @@
+// The words that case files and messages use for enumerators: one table per enum, indexed by its value.
+#pragma once
+#include "fuzz/case.hpp"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace mqalab {
+
+inline constexpr std::array<std::string_view, 2> kFp8Names{"e4m3fn", "e4m3fnuz"};
+inline constexpr std::array<std::string_view, 2> kLayoutNames{"planar", "shuffled"};
+inline constexpr std::array<std::string_view, 2> kTailNames{"untouched", "neg_inf"};
+inline constexpr std::array<std::string_view, 7> kTableModeNames{
+    "identity", "reversed", "shuffled", "one_block", "alias", "strided", "high"};
+inline constexpr std::array<std::string_view, 3> kTablePaddingNames{"minus_one", "zero", "poisoned"};
+inline constexpr std::array<std::string_view, 3> kLaneNames{"exact", "numeric", "special"};
+inline constexpr std::array<std::string_view, 7> kPatternNames{
+    "general", "positive", "address", "one_token", "one_head", "one_dim", "raw_bytes"};
+inline constexpr std::array<std::string_view, 4> kTensorNames{"q", "k", "scale", "weights"};
+inline constexpr std::array<std::string_view, 3> kVariantNames{"auto", "staged", "direct"};
+
+constexpr std::span<const std::string_view> names_of(mqa_fp8) { return kFp8Names; }
+constexpr std::span<const std::string_view> names_of(mqa_layout) { return kLayoutNames; }
+constexpr std::span<const std::string_view> names_of(mqa_tail) { return kTailNames; }
+constexpr std::span<const std::string_view> names_of(mqa_variant) { return kVariantNames; }
+constexpr std::span<const std::string_view> names_of(TableMode) { return kTableModeNames; }
+constexpr std::span<const std::string_view> names_of(TablePadding) { return kTablePaddingNames; }
+constexpr std::span<const std::string_view> names_of(Lane) { return kLaneNames; }
+constexpr std::span<const std::string_view> names_of(Pattern) { return kPatternNames; }
+constexpr std::span<const std::string_view> names_of(Tensor) { return kTensorNames; }
+
+template <class Enum> constexpr std::string_view name_of(Enum value) {
+  const auto names = names_of(value);
+  const auto index = static_cast<size_t>(value);
+  return index < names.size() ? names[index] : std::string_view("unknown");
+}
+
+} // namespace mqalab
