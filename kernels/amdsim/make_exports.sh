@@ -27,4 +27,6 @@ awk '
       printf "%s { global:%s%s } %s;\n", order[i], names[order[i]], i == 1 ? " local: *;" : "", previous
       previous = order[i]
     }
+    print "amdsim_1 { global: amdsim_set; amdsim_last_message; amdsim_clear_error; amdsim_quiet; amdsim_coverage_into;",
+      "amdsim_collect_counts; amdsim_counts_last; amdsim_xcc_count; };"
   }' "$exports" > "$versions"
