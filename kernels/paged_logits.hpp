@@ -114,17 +114,16 @@ template <class Arch, int D> struct Keys {
   float scale;  // of the token that this lane owns; NaN for a block id out of range
 };
 
-// Block id of the lane's own token, -1 when the token is not needed: no table entry past the context is read.
-template <class Arch, class R>
-__device__ int32_t load_block_id(const PagedArgs& a, int64_t sequence, int32_t position, int32_t column, bool needed) {
-  return needed ? a.block_table[R::table_offset(a, sequence, column)] : -1;
+// Block id of a token, -1 when it is not needed: no table entry past the context is read.
+template <class R>
+__device__ int32_t load_block_id(const PagedArgs& a, int64_t sequence, int32_t position, bool needed) {
+  return needed ? a.block_table[R::table_offset(a, sequence, position)] : -1;
 }
 
 template <class Arch, class R, int D>
 __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t unit, int32_t end) {
   const int32_t own = unit + Arch::lane_token(at.lane);
-  const int32_t own_column = R::block_column(a, own);
-  const int32_t own_id = load_block_id<Arch, R>(a, at.sequence, own, own_column, own < end);
+  const int32_t own_id = load_block_id<R>(a, at.sequence, own, own < end);
   uint32_t raw[Arch::kSlots][D / 16];
   for (int slot = 0; slot < Arch::kSlots; ++slot) {
     const int32_t token = Arch::slot_token(slot, at.lane), position = unit + token;
@@ -143,9 +142,9 @@ __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t 
   Arch::template decode_keys<D>(keys.slot, raw, R::key_is_fnuz(a));
   keys.scale = __builtin_nanf("");
   if (R::valid_block(own_id, a.num_blocks)) {
-    const uint8_t* at_scale = a.kv_cache + R::block_offset(a, own_id) +
-                              R::scale_offset(a, R::token_in_block(a, own, own_column));
-    keys.scale = *reinterpret_cast<const float*>(at_scale);
+    const int32_t in_block = R::token_in_block(a, own, R::block_column(a, own));
+    keys.scale = *reinterpret_cast<const float*>(a.kv_cache + R::scale_block_offset(a, own_id) +
+                                                 R::scale_offset(a, in_block));
   }
   return keys;
 }
@@ -230,12 +229,6 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void paged_logits(const 
   } else {
     serve_split<Arch, R, D>(a, at, direct, needed);
   }
-}
-
-// LDS of the staged variant, in bytes.
-template <class Arch> constexpr int64_t staged_bytes(int64_t next_n, int heads, int head_dim) {
-  const int64_t padded_heads = next_n * Rules::head_tiles(heads) * kHeadTile;
-  return padded_heads * (head_dim * Arch::kStagedBytesPerDim + static_cast<int64_t>(sizeof(float)));
 }
 
 }  // namespace mqa

@@ -72,12 +72,16 @@ struct Rules {
     const uint32_t doubled = static_cast<uint32_t>(position) >> a.block_shift << 1;
     return static_cast<int32_t>(uint64_t{doubled} * a.block_reciprocal >> 32);
   }
+  MQA_HD static constexpr uint32_t block_reciprocal(int32_t block_size) {
+    const uint32_t d = block_size >= 16 ? static_cast<uint32_t>(block_size) / 16 : 1;
+    return ((1u << 31) + d - 1) / d;
+  }
   MQA_HD static constexpr int32_t token_in_block(const PagedArgs& a, int32_t position, int32_t column) {
     return position - column * a.block_size;
   }
-  // Element of the block table.
-  MQA_HD static constexpr int64_t table_offset(const PagedArgs& a, int64_t b, int32_t column) {
-    return b * a.block_table_stride + column;
+  // Element of the block table that names the block of a token.
+  MQA_HD static constexpr int64_t table_offset(const PagedArgs& a, int64_t b, int32_t position) {
+    return b * a.block_table_stride + Rules::block_column(a, position);
   }
   MQA_HD static constexpr bool valid_block(int32_t id, int32_t num_blocks) {
     return static_cast<uint32_t>(id) < static_cast<uint32_t>(num_blocks);
@@ -85,6 +89,9 @@ struct Rules {
   // Byte of a block.  64-bit: block 2143 at a stride of 1,002,240 starts past 2^31.
   MQA_HD static constexpr int64_t block_offset(const PagedArgs& a, int32_t block) {
     return block * a.kv_block_stride_bytes;
+  }
+  MQA_HD static constexpr int64_t scale_block_offset(const PagedArgs& a, int32_t block) {
+    return Rules::block_offset(a, block);
   }
   // Byte of a value inside its block, dim a multiple of 8.  Blocks are groups of 16 tokens; planar and shuffled differ
   // in the strides of a token and of a 16-dim column tile inside the group (operation.md, section 4).

@@ -5,7 +5,9 @@
 #pragma once
 #include "kernels/rules.hpp"
 
+#if defined(__HIPCC__) || defined(__HIP__)
 #include <hip/hip_runtime.h>
+#endif
 
 namespace mqa {
 
@@ -93,7 +95,7 @@ struct Amd {
   static __device__ Pair pair(const Product& p, int slot, int half) {
     return half ? p.slot[slot].zw : p.slot[slot].xy;
   }
-  static __device__ Quad mfma(const uint32_t* a, const uint32_t* b, Quad c) {
+  static __device__ Quad mfma([[maybe_unused]] const uint32_t* a, [[maybe_unused]] const uint32_t* b, Quad c) {
 #if defined(__gfx942__) || defined(__gfx950__)
     return __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(packed(a), packed(b), c, 0, 0, 0);
 #else

@@ -1,0 +1,101 @@
+// Fills in a configuration and turns the caller's arguments into the kernel's.
+#include "kernels/arch/arch.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/rules.hpp"
+
+#include <algorithm>
+
+namespace mqa {
+namespace {
+
+// 48 KiB is what every platform gives a block without asking for more.
+constexpr int64_t kStagedLimitBytes = 48 << 10;
+constexpr int32_t kDefaultChunk = 256, kDefaultWavePerEu = 2;
+constexpr int32_t kLeastChunk = 64, kMostChunk = 4096, kMostSplits = 65535;
+
+std::string config_error(const mqa_config& c) {
+  if (c.variant < MQA_VARIANT_AUTO || c.variant > MQA_VARIANT_DIRECT)
+    return "variant is " + std::to_string(c.variant) + "; allowed: 0 (auto), 1 (staged), 2 (direct)";
+  if (c.chunk_k != 0 && (c.chunk_k < kLeastChunk || c.chunk_k > kMostChunk || c.chunk_k % kLeastChunk))
+    return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 (auto), or a multiple of 64 from 64 to 4096";
+  if (c.split_kv < 0 || c.split_kv > kMostSplits)
+    return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 (auto) to 65535";
+  if (c.wave_per_eu != 0 && c.wave_per_eu != 1 && c.wave_per_eu != 2 && c.wave_per_eu != 4)
+    return "wave_per_eu is " + std::to_string(c.wave_per_eu) + "; allowed: 0 (auto), 1, 2, 4";
+  return "";
+}
+
+// As many splits as fill the device once with blocks of 4 waves, but none without a chunk at the longest context.
+int32_t automatic_splits(const mqa_paged_logits_args& a, const LaunchConfig& c, const DeviceFacts& device) {
+  const int64_t slots = int64_t{device.compute_units} * c.wave_per_eu;
+  const int64_t wanted = ceil_div<int64_t>(slots, std::max(1, a.batch));
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(wanted, 1, std::min<int64_t>(kMostSplits, ceil_div<int64_t>(a.max_model_len, c.chunk_k))));
+}
+
+}  // namespace
+
+mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device,
+                          LaunchConfig* config, std::string* why) {
+  if (*why = config_error(wanted); !why->empty()) return MQA_INVALID_ARGUMENT;
+  const int64_t staged = staged_lds_bytes(a.next_n, a.heads, a.head_dim);
+  LaunchConfig c{};
+  c.variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant)
+                             : (staged <= kStagedLimitBytes ? MQA_VARIANT_STAGED : MQA_VARIANT_DIRECT);
+  if (c.variant == MQA_VARIANT_STAGED && staged > kStagedLimitBytes) {
+    *why = "variant staged needs " + std::to_string(staged) + " bytes of LDS for next_n " + std::to_string(a.next_n) +
+           " x heads " + std::to_string(a.heads) + "; allowed: up to 49152; use variant direct or auto";
+    return MQA_UNSUPPORTED;
+  }
+  c.chunk_k = wanted.chunk_k ? wanted.chunk_k : kDefaultChunk;
+  c.wave_per_eu = wanted.wave_per_eu ? wanted.wave_per_eu : kDefaultWavePerEu;
+  c.split_kv = wanted.split_kv ? wanted.split_kv : automatic_splits(a, c, device);
+  c.lds_bytes = c.variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(staged) : 0;
+  if (int64_t{a.batch} * c.split_kv > INT32_MAX) {
+    *why = "batch * split_kv is " + std::to_string(int64_t{a.batch} * c.split_kv) + "; allowed: up to 2147483647 blocks";
+    return MQA_INVALID_ARGUMENT;
+  }
+  *config = c;
+  return MQA_OK;
+}
+
+PagedArgs prepare(const mqa_paged_logits_args& a, const LaunchConfig& config, const DeviceFacts&) {
+  const bool shuffled = a.layout == MQA_SHUFFLED;
+  PagedArgs p{};
+  p.q = a.q;
+  p.kv_cache = a.kv_cache;
+  p.weights = a.weights;
+  p.context_lens = a.context_lens;
+  p.block_table = a.block_table;
+  p.logits = a.logits;
+  p.q_stride_batch = a.q_stride_batch;
+  p.q_stride_next = a.q_stride_next;
+  p.q_stride_head = a.q_stride_head;
+  p.kv_block_stride_bytes = a.kv_block_stride_bytes;
+  p.weights_stride = a.weights_stride;
+  p.context_lens_stride = a.context_lens_stride;
+  p.block_table_stride = a.block_table_stride;
+  p.logits_stride = a.logits_stride;
+  p.batch = a.batch;
+  p.next_n = a.next_n;
+  p.heads = a.heads;
+  p.head_dim = a.head_dim;
+  p.block_size = a.block_size;
+  p.num_blocks = static_cast<int32_t>(a.num_blocks);
+  p.max_model_len = static_cast<int32_t>(a.max_model_len);
+  p.block_shift = a.block_size == 1 ? 0 : 4;
+  p.block_reciprocal = Rules::block_reciprocal(a.block_size);
+  p.token_stride = shuffled ? 16 : a.head_dim;
+  p.tile_stride = shuffled ? 256 : 16;
+  p.chunk_tokens = config.chunk_k;
+  p.splits = config.split_kv;
+  p.shuffled = shuffled;
+  p.fnuz = a.fp8 == MQA_E4M3FNUZ;
+  p.tail_neg_inf = a.tail == MQA_TAIL_NEG_INF;
+  p.lens_per_row = a.lens_per_row;
+  const uintptr_t where = reinterpret_cast<uintptr_t>(a.kv_cache) | static_cast<uintptr_t>(a.kv_block_stride_bytes);
+  p.aligned16 = where % 16 == 0;
+  return p;
+}
+
+}  // namespace mqa

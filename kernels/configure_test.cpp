@@ -1,0 +1,78 @@
+// Filling in a configuration.
+#include "kernels/launch.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mqa {
+namespace {
+
+DeviceFacts mi300x() {
+  DeviceFacts d;
+  d.key = "gfx942/cu304";
+  d.compute_units = 304;
+  d.wave_size = 64;
+  d.lds_bytes = 65536;
+  d.fnuz = true;
+  return d;
+}
+mqa_paged_logits_args problem(int32_t batch, int32_t next_n, int32_t heads, int64_t columns) {
+  mqa_paged_logits_args a{};
+  a.batch = batch;
+  a.next_n = next_n;
+  a.heads = heads;
+  a.head_dim = 128;
+  a.max_model_len = columns;
+  return a;
+}
+LaunchConfig resolved(const mqa_paged_logits_args& a, mqa_config wanted = {}) {
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(a, wanted, mi300x(), &c, &why), MQA_OK) << why;
+  return c;
+}
+
+TEST(Configuration, SplitsFillTheDeviceOnce) {
+  EXPECT_EQ(resolved(problem(1, 1, 64, 1 << 20), {0, 256, 0, 2}).split_kv, 608);
+  EXPECT_EQ(resolved(problem(64, 1, 64, 1 << 20), {0, 256, 0, 2}).split_kv, 10);
+  EXPECT_EQ(resolved(problem(4096, 1, 64, 1 << 20), {0, 256, 0, 2}).split_kv, 1);
+}
+TEST(Configuration, NoAutomaticSplitIsWithoutAChunkAtTheLongestContext) {
+  EXPECT_EQ(resolved(problem(1, 1, 64, 2049), {0, 256, 0, 2}).split_kv, 9);
+  EXPECT_EQ(resolved(problem(1, 1, 64, 1)).split_kv, 1);
+}
+TEST(Configuration, QueriesThatDoNotFitInLdsAreReadDirectly) {
+  EXPECT_EQ(resolved(problem(1, 1, 128, 1000)).variant, MQA_VARIANT_STAGED);
+  EXPECT_EQ(resolved(problem(1, 7, 128, 1000)).variant, MQA_VARIANT_DIRECT);
+  EXPECT_EQ(resolved(problem(1, 7, 128, 1000)).lds_bytes, 0u);
+}
+TEST(Configuration, AskedForStagingThatDoesNotFitSaysSo) {
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(problem(1, 7, 128, 1000), {MQA_VARIANT_STAGED, 0, 0, 0}, mi300x(), &c, &why),
+            MQA_UNSUPPORTED);
+  EXPECT_THAT(why, ::testing::HasSubstr("use variant direct"));
+}
+TEST(Configuration, BadValuesAreNamed) {
+  struct Bad {
+    mqa_config config;
+    const char* says;
+  };
+  for (const Bad& bad : {Bad{{3, 0, 0, 0}, "variant is 3"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
+                         Bad{{0, 8192, 0, 0}, "chunk_k is 8192"}, Bad{{0, 0, -1, 0}, "split_kv is -1"},
+                         Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"}}) {
+    LaunchConfig c{};
+    std::string why;
+    EXPECT_EQ(resolve_config(problem(1, 1, 8, 1), bad.config, mi300x(), &c, &why), MQA_INVALID_ARGUMENT);
+    EXPECT_THAT(why, ::testing::HasSubstr(bad.says));
+  }
+}
+TEST(Configuration, MoreBlocksThanAGridHoldsIsRefused) {
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(problem(1 << 20, 1, 8, 1), {0, 0, 65535, 0}, mi300x(), &c, &why), MQA_INVALID_ARGUMENT);
+  EXPECT_THAT(why, ::testing::HasSubstr("batch * split_kv"));
+}
+
+}  // namespace
+}  // namespace mqa
