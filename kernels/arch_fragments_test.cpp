@@ -6,11 +6,11 @@
 #pragma GCC diagnostic ignored "-Wattributes" // vector types of the AMD layer, of no use to the host
 #endif
 #include "kernels/arch/amd.hpp"
+#include "kernels/fp8_test.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -192,22 +192,6 @@ TYPED_TEST(Fragments, ALaneOwnsTheTokenOfTheSlotThatReduceLeavesIt) {
   }
 }
 
-// operation.md, section 3.
-double decoded(uint8_t byte, bool fnuz) {
-  const bool nan = fnuz ? byte == 0x80 : (byte & 0x7f) == 0x7f;
-  if (nan) return std::nan("");
-  const int exponent = byte >> 3 & 15, mantissa = byte & 7, bias = fnuz ? 8 : 7;
-  const double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -2 - bias) : std::ldexp(8 + mantissa, exponent - bias - 3);
-  return byte & 0x80 ? -magnitude : magnitude;
-}
-double half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  if (exponent == 31) return mantissa ? std::nan("") : INFINITY;
-  const double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
 // Equal, with NaN equal to NaN.
 void expect_same(double got, double want, int byte) {
   if (std::isnan(want))
