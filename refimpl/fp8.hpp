@@ -14,4 +14,4 @@ const std::array<double, 256>& fp8_table(mqa_fp8 flavour);
 uint8_t encode_fp8(mqa_fp8 flavour, double value);
 bool is_nan_code(mqa_fp8 flavour, uint8_t byte);
 
-}  // namespace mqalab
+} // namespace mqalab

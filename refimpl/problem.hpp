@@ -1,6 +1,6 @@
-// The operation's problem: every shape, stride and length, resolved (no defaults left), plus the pure functions
-// that say where things are.  This is the executable specification; kernels have their own copy of the geometry on
-// purpose, so that a fault in one is not shared by the other.
+// The operation's problem: every shape, stride and length, resolved (no defaults left), plus the pure
+// functions that say where things are.  This is the executable specification; kernels have their own copy of
+// the geometry on purpose, so that a fault in one is not shared by the other.
 #pragma once
 #include "kernels/mqa.h"
 
@@ -17,8 +17,8 @@ struct Problem {
   mqa_tail tail = MQA_TAIL_UNTOUCHED;
   int64_t max_model_len = 1, num_blocks = 1;
   bool lens_per_row = false;
-  std::vector<int32_t> context_lens;  // batch entries, or batch*next_n with lens_per_row
-  std::vector<int32_t> block_table;   // batch * block_table_stride entries, padding included
+  std::vector<int32_t> context_lens; // batch entries, or batch*next_n with lens_per_row
+  std::vector<int32_t> block_table;  // batch * block_table_stride entries, padding included
   int64_t q_stride_batch = 0, q_stride_next = 0, q_stride_head = 0;
   int64_t weights_stride = 0, block_table_stride = 0, logits_stride = 0, kv_block_stride_bytes = 0;
 
@@ -33,6 +33,14 @@ struct Problem {
   int32_t block_of(int32_t sequence, int64_t position) const;
 };
 
+// A physical block that some sequence needs, and how many of its tokens: always its first ones.
+struct NeededBlock {
+  int32_t block = 0, tokens = 0;
+  auto operator<=>(const NeededBlock&) const = default;
+};
+// All of them, each once, in ascending order; ids outside the pool are left out.
+std::vector<NeededBlock> needed_pool(const Problem&);
+
 // Byte offsets inside kv_cache (operation.md, section 4).  64-bit.
 int64_t value_offset_bytes(const Problem&, int64_t block, int32_t token, int32_t dim);
 int64_t scale_offset_bytes(const Problem&, int64_t block, int32_t token);
@@ -42,6 +50,7 @@ int64_t query_offset_bytes(const Problem&, int64_t row, int32_t head, int32_t di
 int64_t query_bytes(const Problem&);
 int64_t kv_cache_bytes(const Problem&);
 int64_t weights_bytes(const Problem&);
-int64_t logits_bytes(const Problem&);  // (rows-1)*stride + stride elements: row padding of the last row included
+int64_t
+logits_bytes(const Problem&); // (rows-1)*stride + stride elements: row padding of the last row included
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -1,5 +1,5 @@
-// A host buffer of any size that costs only the pages that were written: pools and logits past 2^32 bytes stay cheap.
-// It remembers the ranges that were filled, so that an upload copies those and nothing else.
+// A host buffer of any size that costs only the pages that were written: pools and logits past 2^32 bytes
+// stay cheap. It remembers the ranges that were filled, so that an upload copies those and nothing else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ std::vector<ByteRange> joined(std::vector<ByteRange> ranges);
 class SparseBuffer {
 public:
   SparseBuffer() = default;
-  explicit SparseBuffer(int64_t bytes);  // throws std::bad_alloc when the address space is refused
+  explicit SparseBuffer(int64_t bytes); // throws std::bad_alloc when the address space is refused
   ~SparseBuffer();
   SparseBuffer(SparseBuffer&&) noexcept;
   SparseBuffer& operator=(SparseBuffer&&) noexcept;
@@ -37,4 +37,4 @@ private:
   mutable bool sorted_ = true;
 };
 
-}  // namespace mqalab
+} // namespace mqalab

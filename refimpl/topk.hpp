@@ -17,5 +17,9 @@ std::vector<int32_t> topk(std::span<const float> logits, int64_t k);
 std::vector<int32_t> topk(std::span<const double> logits, int64_t k);
 // Share of `expected` that is also in `got`; 1 when expected is empty.  Both ascending.
 double recall(std::span<const int32_t> got, std::span<const int32_t> expected);
+// The metric of vllm#39303, kept to show what it does: both ascending lists compared position by position.
+// One column that differs shifts all between, and k >= columns gives 1 whatever the logits are.  Never judge
+// by it.
+double match_by_position(std::span<const int32_t> got, std::span<const int32_t> expected);
 
-}  // namespace mqalab
+} // namespace mqalab
