@@ -1,0 +1,27 @@
+// The boundary of a failure, stated as a law (fuzzing.md, section 9): per axis the last passing and the first
+// failing value, then the simplest of product, residue and threshold that explains every observation, such as
+// "row * logits_stride * 4 >= 2^31".  That line is what a kernel engineer needs.
+#pragma once
+#include "fuzz/minimize.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mqalab {
+
+struct Boundary {
+  std::string axis;
+  int64_t last_passing = 0, first_failing = 0;
+  bool operator==(const Boundary&) const = default;
+};
+struct Law {
+  std::string text; // "" when nothing simple explains the observations
+  std::vector<Boundary> boundaries;
+  int64_t checks = 0;
+};
+
+// `fails` must hold for `failing`; best given a minimal case.  It should ask for the same verdict and
+// pattern, not for the same region: the region moves along the axes.
+Law find_law(const Case& failing, const SameBug& fails, const MinimizeOptions& = {});
+
+} // namespace mqalab
