@@ -54,7 +54,7 @@ template <class Arch, class R, int D> struct DirectQueries {
   }
   __device__ float weight(int n, int head) const {
     const int64_t row = sequence * a.next_n + n;
-    return head < a.heads ? a.weights[R::weight_offset(a, row, head)] : 0.0f;
+    return head < a.heads ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
   }
   __device__ typename Arch::Pair weights(int n, int tile, int lane, int half) const {
     const int head = tile * kHeadTile + Arch::head_in_tile(2 * half, Arch::quarter(lane));
@@ -82,15 +82,15 @@ template <class Arch, class R, int D> struct StagedQueries {
     return pieces[((n * tiles + tile) * kPieces + i) * Arch::kLanes + lane];
   }
   // By the whole block; a barrier must follow.
-  __device__ void fill(const DirectQueries<Arch, R, D>& from, int next_n, int thread) const {
-    for (int item = thread; item < next_n * tiles * Arch::kLanes; item += Arch::kThreads) {
+  __device__ void fill(const DirectQueries<Arch, R, D>& from, const PagedArgs& a, int thread) const {
+    for (int item = thread; item < a.next_n * tiles * Arch::kLanes; item += Arch::kThreads) {
       const int lane = item % Arch::kLanes, tile = item / Arch::kLanes % tiles, n = item / Arch::kLanes / tiles;
-      const auto pieces_of_lane =
-          __builtin_bit_cast(Pieces, from.fragment(n, tile, lane));
-      for (int i = 0; i < kPieces; ++i) piece(n, tile, i, lane) = pieces_of_lane.piece[i];
+      const auto fragment = __builtin_bit_cast(Pieces, from.fragment(n, tile, lane));
+      for (int i = 0; i < kPieces; ++i) piece(n, tile, i, lane) = fragment.piece[i];
     }
-    for (int item = thread; item < next_n * tiles * kHeadTile; item += Arch::kThreads)
-      all_weights[item] = from.weight(item / (tiles * kHeadTile), item % (tiles * kHeadTile));
+    for (int n = 0; n < a.next_n; ++n)
+      for (int head = thread; head < R::staged_heads(a); head += Arch::kThreads)
+        all_weights[n * tiles * kHeadTile + head] = from.weight(n, head);
   }
   __device__ Fragment fragment(int n, int tile, int lane) const {
     Pieces p;
@@ -143,8 +143,7 @@ __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t 
   keys.scale = __builtin_nanf("");
   if (R::valid_block(own_id, a.num_blocks)) {
     const int32_t in_block = R::token_in_block(a, own, R::block_column(a, own));
-    keys.scale = *reinterpret_cast<const float*>(a.kv_cache + R::scale_block_offset(a, own_id) +
-                                                 R::scale_offset(a, in_block));
+    keys.scale = R::load_scale(a.kv_cache, R::scale_block_offset(a, own_id) + R::scale_offset(a, in_block));
   }
   return keys;
 }
@@ -215,6 +214,7 @@ __device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& 
   fill_tail<Arch, R>(a, at, needed);
 }
 
+// Waves take part in one barrier, after staging.
 template <class Arch, class R, int D, bool Staged, int WavePerEu>
 __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void paged_logits(const PagedArgs a) {
   extern __shared__ unsigned char lds[];
@@ -223,8 +223,8 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void paged_logits(const 
   const DirectQueries<Arch, R, D> direct{a, at.sequence};
   if constexpr (Staged) {
     const StagedQueries<Arch, R, D> staged(a, lds);
-    staged.fill(direct, a.next_n, at.thread);
-    __syncthreads();
+    staged.fill(direct, a, at.thread);
+    Arch::barrier();
     serve_split<Arch, R, D>(a, at, staged, needed);
   } else {
     serve_split<Arch, R, D>(a, at, direct, needed);

@@ -44,6 +44,8 @@ struct Rules {
   MQA_HD static constexpr int head_tiles(int heads) { return ceil_div(heads, kHeadTile); }
   // Rows of a sequence that get stored.
   MQA_HD static constexpr int rows_of(const PagedArgs& a) { return a.next_n; }
+  // Heads of a row whose weights are staged: whole tiles, because the padding takes part with weight 0.
+  MQA_HD static constexpr int staged_heads(const PagedArgs& a) { return head_tiles(a.heads) * kHeadTile; }
 
   // ---- how far a row may see ----
   // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
@@ -112,6 +114,10 @@ struct Rules {
   MQA_HD static constexpr int64_t logit_offset(const PagedArgs& a, int64_t row, int64_t column) {
     return row * a.logits_stride + column;
   }
+  MQA_HD static float load_scale(const uint8_t* kv_cache, int64_t offset_bytes) {
+    return *reinterpret_cast<const float*>(kv_cache + offset_bytes);
+  }
+  MQA_HD static float load_weight(const float* weights, int64_t offset) { return weights[offset]; }
   MQA_HD static void store(float* logits, int64_t offset, float value) { logits[offset] = value; }
 
   // ---- how a logit is put together ----

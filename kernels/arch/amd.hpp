@@ -104,6 +104,7 @@ struct Amd {
   }
   static __device__ int64_t packed(const uint32_t* w) { return static_cast<int64_t>(w[0] | static_cast<uint64_t>(w[1]) << 32); }
 
+  static __device__ void barrier() { __syncthreads(); }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return __builtin_elementwise_fma(a, b, c); }
   // The median of (x, 0, inf) is max(x, 0), also 0 for NaN, in one instruction: fmaxf costs a second one that quiets NaNs.
   static __device__ float relu(float x) { return __builtin_amdgcn_fmed3f(x, 0.0f, __builtin_inff()); }

@@ -162,6 +162,7 @@ struct Nvidia {
     return {p.value[slot][2 * half], p.value[slot][2 * half + 1]};
   }
 
+  static __device__ void barrier() { __syncthreads(); }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return {fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y)}; }
   static __device__ float relu(float x) { return fmaxf(x, 0.0f); } // 0 for NaN
   static __device__ Pair relu(Pair x) { return {relu(x.x), relu(x.y)}; }

@@ -1,0 +1,14 @@
+// The parts of the table of planted faults, one a file.
+#pragma once
+#include "fuzz/fault.hpp"
+
+namespace mqalab {
+
+// One a file; faults() joins and sorts them.
+std::span<const Fault> address_faults();
+std::span<const Fault> layout_faults();
+std::span<const Fault> mask_faults();
+std::span<const Fault> number_faults();
+std::span<const Fault> block_faults();
+
+}  // namespace mqalab
