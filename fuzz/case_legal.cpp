@@ -28,6 +28,8 @@ double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_ca
 std::string illegal_shape(const Shape& s) {
   if (s.batch < 0) return refusal("batch", s.batch, "0 or more");
   if (s.next_n < 1) return refusal("next_n", s.next_n, "1 or more");
+  if (int64_t{s.batch} * s.next_n > INT32_MAX)
+    return refusal("batch * next_n", int64_t{s.batch} * s.next_n, "up to 2147483647 rows");
   if (s.heads < 8 || s.heads > 128 || s.heads % 8)
     return refusal("heads", s.heads, "a multiple of 8 from 8 to 128");
   if (s.head_dim != 32 && s.head_dim != 64 && s.head_dim != 128)
@@ -51,21 +53,28 @@ std::string illegal_lengths(const Shape& s) {
                      s.context_lens.size(), s.batch, int64_t{s.batch} * s.next_n);
 }
 
-std::string illegal_stride(std::string_view field, int64_t given, int64_t least) {
-  if (given == 0 || given >= least) return {};
+// libmqa does not look at the stride of a single item; the lab, which sizes buffers by it, does (`strict`).
+std::string illegal_stride(std::string_view field, int64_t given, int64_t least, int64_t items, bool strict) {
+  if (given == 0 || given >= least || (!strict && given > 0 && items <= 1)) return {};
   return refusal(field, given, fmt::format("0 (dense), or {} and more", least));
 }
 
-std::string illegal_strides(const Shape& s, const Strides& t) {
-  const int64_t width = (s.max_model_len + s.block_size - 1) / s.block_size;
-  for (const std::string& why :
-       {illegal_stride("strides.q[0]", t.q[0], 1), illegal_stride("strides.q[1]", t.q[1], 1),
-        illegal_stride("strides.q[2]", t.q[2], s.head_dim),
-        illegal_stride("strides.weights", t.weights, s.heads),
-        illegal_stride("strides.block_table", t.block_table, width),
-        illegal_stride("strides.logits", t.logits, s.max_model_len),
-        illegal_stride("strides.kv_block", t.kv_block, int64_t{s.block_size} * (s.head_dim + 4))})
-    if (!why.empty()) return why;
+std::string illegal_strides(const Shape& s, const Strides& t, bool strict) {
+  struct Rule {
+    const char* field;
+    int64_t given, least, items;
+  };
+  const int64_t width = (s.max_model_len + s.block_size - 1) / s.block_size,
+                rows = int64_t{s.batch} * s.next_n;
+  const Rule rules[] = {{"strides.q[0]", t.q[0], s.head_dim, s.batch},
+                        {"strides.q[1]", t.q[1], s.head_dim, s.next_n},
+                        {"strides.q[2]", t.q[2], s.head_dim, s.heads},
+                        {"strides.weights", t.weights, s.heads, rows},
+                        {"strides.block_table", t.block_table, width, s.batch},
+                        {"strides.logits", t.logits, s.max_model_len, rows},
+                        {"strides.kv_block", t.kv_block, int64_t{s.block_size} * (s.head_dim + 4), 2}};
+  for (const Rule& r : rules)
+    if (auto why = illegal_stride(r.field, r.given, r.least, r.items, strict); !why.empty()) return why;
   if (t.kv_block % 4)
     return refusal("strides.kv_block", t.kv_block, "a multiple of 4 (the scales are floats)");
   return {};
@@ -161,14 +170,15 @@ std::string beyond_size_limits(const Case& c, const Problem& p) {
 } // namespace
 
 std::string why_outside_contract(const Case& c) {
-  for (const auto& why : {illegal_shape(c.shape), illegal_lengths(c.shape)})
-    if (!why.empty()) return why;
-  if (auto why = illegal_strides(c.shape, c.strides); !why.empty()) return why;
+  if (auto why = illegal_shape(c.shape); !why.empty()) return why;
+  if (auto why = illegal_strides(c.shape, c.strides, false); !why.empty()) return why;
   return illegal_config(c.config);
 }
 
 std::string why_illegal(const Case& c) {
   if (auto why = why_outside_contract(c); !why.empty()) return why;
+  if (auto why = illegal_lengths(c.shape); !why.empty()) return why;
+  if (auto why = illegal_strides(c.shape, c.strides, true); !why.empty()) return why;
   if (auto why = beyond_shape_limits(c); !why.empty()) return why;
   const int64_t width = (c.shape.max_model_len + c.shape.block_size - 1) / c.shape.block_size;
   if (auto why = illegal_table(c, std::max(width, c.strides.block_table)); !why.empty()) return why;

@@ -106,6 +106,12 @@ struct Illegal {
   const char* json;
   const char* says;
 };
+TEST(CaseLegal, AStrideOfASingleItemIsTheLabsConcernAndNotTheContracts) {
+  const Case c = case_from_json(R"({"strides": {"weights": 7}})", "test");
+  EXPECT_EQ(why_outside_contract(c), "");
+  EXPECT_THAT(why_illegal(c), HasSubstr("strides.weights is 7"));
+}
+
 class CaseLegalRefuses : public testing::TestWithParam<Illegal> {};
 
 TEST_P(CaseLegalRefuses, SaysWhatWasGivenAndWhatIsAllowed) {
@@ -128,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         Illegal{R"({"num_blocks": 4294967296})", "num_blocks is 4294967296"},
         Illegal{R"({"context_lens": [1, 2]})", "context_lens has 2 entries"},
         Illegal{R"({"batch": 2147483647, "next_n": 2147483647, "context_lens": [1]})",
-                "context_lens has 1 entries"},
+                "batch * next_n is"},
         Illegal{R"({"strides": {"q": [0, 0, 127]}})", "strides.q[2] is 127"},
         Illegal{R"({"strides": {"q": [-1, 0, 0]}})", "strides.q[0] is -1"},
         Illegal{R"({"strides": {"weights": 7}})", "strides.weights is 7"},

@@ -1,0 +1,141 @@
+#include "fuzz/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#ifdef MQALAB_SIM
+#include <amdsim/control.h>
+#endif
+
+namespace mqalab {
+
+void require(hipError_t error, const char* call) {
+  if (error != hipSuccess) throw DeviceError(fmt::format("{} failed: {}", call, hipGetErrorString(error)));
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (data_) (void)hipFree(data_);
+}
+
+bool DeviceBuffer::resize(int64_t bytes) {
+  if (bytes == size_) return false;
+  if (data_) require(hipFree(std::exchange(data_, nullptr)), "hipFree");
+  size_ = -1;
+  void* memory = nullptr;
+  // An empty tensor still gets an address: a null pointer would be refused before anything is tested.
+  if (hipMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 4))) != hipSuccess)
+    throw DeviceError(fmt::format("hipMalloc of {} bytes failed", bytes));
+  data_ = static_cast<uint8_t*>(memory), size_ = bytes;
+  return true;
+}
+
+void DeviceBuffer::upload(int64_t offset_bytes, const void* from, int64_t bytes) {
+  if (bytes)
+    require(hipMemcpy(data_ + offset_bytes, from, static_cast<size_t>(bytes), hipMemcpyHostToDevice),
+            "hipMemcpy");
+}
+void DeviceBuffer::download(int64_t offset_bytes, void* to, int64_t bytes) const {
+  if (bytes)
+    require(hipMemcpy(to, data_ + offset_bytes, static_cast<size_t>(bytes), hipMemcpyDeviceToHost),
+            "hipMemcpy");
+}
+
+#ifdef MQALAB_SIM
+namespace {
+
+constexpr const char* kHangSeconds = "60";
+
+void set(const char* name, const std::string& value) {
+  if (amdsim_set(name, value.c_str()) != 0) throw DeviceError(amdsim_last_message());
+}
+
+std::string last_message(hipError_t error) {
+  const std::string text = amdsim_last_message();
+  return text.empty() ? hipGetErrorString(error) : text;
+}
+
+} // namespace
+
+void apply_stress(const Stress& s) {
+  amdsim_quiet(1);
+  set("SCHED", s.schedule ? fmt::format("random:{}", s.schedule) : "inorder");
+  set("POISON", !s.poison ? "off" : s.schedule % 2 ? "7149f2ca" : "7fc0dead");
+  set("LDS_CHECK", s.poison ? "1" : "0");
+  set("MAX_INST", fmt::format("{}", s.most_instructions));
+  set("TIMEOUT", kHangSeconds);
+}
+
+bool forget_errors() {
+  amdsim_clear_error();
+  return true;
+}
+#else
+namespace {
+std::string last_message(hipError_t error) { return hipGetErrorString(error); }
+} // namespace
+
+void apply_stress(const Stress&) {}
+
+bool forget_errors() {
+  (void)hipGetLastError();
+  return hipDeviceSynchronize() == hipSuccess;
+}
+#endif
+
+namespace {
+
+LaunchResult of_status(mqa_status status, const mqa_config& config) {
+  const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
+  const bool automatic = !config.variant && !config.chunk_k && !config.split_kv && !config.wave_per_eu;
+  if (status == MQA_UNSUPPORTED || (status == MQA_INVALID_ARGUMENT && !automatic))
+    return {VerdictClass::rejected, why, {}};
+  return {VerdictClass::fault, why, {}};
+}
+
+LaunchResult launch_production(const mqa_paged_logits_args& args, const mqa_config& config) {
+  LaunchResult result;
+  result.choice.struct_size = sizeof result.choice;
+  const mqa_status status = mqa_paged_logits(&args, &config, nullptr, &result.choice);
+  return status == MQA_OK ? result : of_status(status, config);
+}
+
+mqa_choice choice_of(const mqa::LaunchConfig& c) {
+  mqa_choice choice{};
+  choice.struct_size = sizeof choice;
+  choice.config = {c.variant, c.chunk_k, c.split_kv, c.wave_per_eu};
+  choice.row_id = -1;
+  return choice;
+}
+
+LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& wanted, const Fault& fault) {
+  std::string why = mqa::why_invalid(args, false);
+  if (!why.empty()) return {VerdictClass::rejected, why, {}};
+  const mqa::DeviceFacts* facts = mqa::device_facts(&why);
+  if (!facts) throw DeviceError(why);
+  mqa::LaunchConfig config{};
+  if (mqa::resolve_config(args, wanted, *facts, &config, &why) != MQA_OK)
+    return {VerdictClass::rejected, why, {}};
+  const hipError_t error = fault.launch(mqa::prepare(args, config, *facts), config, nullptr);
+  LaunchResult result{VerdictClass::ok, "", choice_of(config)};
+  if (error == hipErrorInvalidValue)
+    result.status = VerdictClass::rejected,
+    result.message = fmt::format("fault {} is not built for this configuration or head_dim", fault.name);
+  else if (error != hipSuccess)
+    result.status = VerdictClass::fault, result.message = hipGetErrorString(error);
+  return result;
+}
+
+} // namespace
+
+LaunchResult launch(const mqa_paged_logits_args& args, const mqa_config& config, const Fault* fault) {
+  LaunchResult result = fault ? launch_fault(args, config, *fault) : launch_production(args, config);
+  const hipError_t error = hipDeviceSynchronize();
+  if (result.status == VerdictClass::rejected || error == hipSuccess) return result;
+  result.status = error == hipErrorLaunchTimeOut ? VerdictClass::hang : VerdictClass::fault;
+  result.message = last_message(error);
+  return result;
+}
+
+} // namespace mqalab

@@ -1,0 +1,69 @@
+#include "fuzz/displaced.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace mqalab {
+namespace {
+
+bool is_evidence(float v) { return std::isfinite(v) && v != 0; }
+
+float scale_at(const Expected& due, int64_t row, int64_t position) {
+  const Problem& p = due.problem;
+  const int32_t block = p.block_of(static_cast<int32_t>(row / p.next_n), position);
+  if (block < 0 || block >= p.num_blocks) return 0;
+  float scale;
+  std::memcpy(&scale,
+              due.tensors.kv_cache.data() +
+                  scale_offset_bytes(p, block, static_cast<int32_t>(position % p.block_size)),
+              sizeof scale);
+  return scale;
+}
+
+} // namespace
+
+ValueIndex::ValueIndex(const Expected& due, const Output& out) {
+  const Problem& p = due.problem;
+  for (int64_t row = 0; row < p.rows(); ++row)
+    for (size_t column = 0; column < due.rows[row].value.size(); ++column) {
+      const int64_t cell = out.watch.cell_of(row * p.logits_stride + static_cast<int64_t>(column));
+      const float value =
+          due.exact ? static_cast<float>(due.rows[row].value[column]) : std::bit_cast<float>(out.cells[cell]);
+      if (is_evidence(value))
+        entries_.push_back({std::bit_cast<uint32_t>(value), row, static_cast<int64_t>(column)});
+    }
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.bits < b.bits; });
+}
+
+std::optional<CellPlace> ValueIndex::find(const Deviation& d) const {
+  if (!is_evidence(std::bit_cast<float>(d.got))) return {};
+  const auto by_bits = [](const Entry& a, const Entry& b) { return a.bits < b.bits; };
+  const auto [begin, end] = std::equal_range(entries_.begin(), entries_.end(), Entry{d.got, 0, 0}, by_bits);
+  const Entry* best = nullptr;
+  int best_rank = 3;
+  for (auto it = begin; it != end; ++it) {
+    if (it->row == d.row && it->column == d.column) continue;
+    const int rank = it->row == d.row ? 0 : it->column == d.column ? 1 : 2;
+    if (rank < best_rank) best = &*it, best_rank = rank;
+  }
+  if (!best) return {};
+  return CellPlace{best->row, best->column};
+}
+
+int64_t slot_read(const Expected& due, const Deviation& d) {
+  const float logit = std::bit_cast<float>(d.got);
+  if (due.data.pattern != Pattern::address || due.data.lane != Lane::exact || !is_evidence(logit)) return -1;
+  const float own = scale_at(due, d.row, d.column);
+  if (is_evidence(own))
+    if (const int64_t slot = decode_address(due.problem, due.data, d.row, logit, own); slot >= 0) return slot;
+  // The scale came from elsewhere, too: the right guess is the one whose slot really has that scale.
+  for (const float scale : {0.25f, 0.5f, 1.0f, 2.0f, 4.0f}) {
+    const int64_t slot = decode_address(due.problem, due.data, d.row, logit, scale);
+    if (slot >= 0 && std::ldexp(1.0f, static_cast<int>(slot % 5) - 2) == scale) return slot;
+  }
+  return -1;
+}
+
+} // namespace mqalab

@@ -1,0 +1,133 @@
+// One pass over the watched cells, row by row in three stretches: values, tail, padding.  A cell is asked for
+// its prefill only when it holds a NaN, because a prefill is one.
+#include "fuzz/judge.hpp"
+
+#include "fuzz/sentinel.hpp"
+#include "fuzz/signature.hpp"
+#include "refimpl/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace mqalab {
+namespace {
+
+constexpr size_t kMostDeviations = 1 << 16;
+constexpr uint32_t kNegInfBits = 0xff800000u;
+constexpr double kNegInf = -std::numeric_limits<double>::infinity();
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+bool is_nan(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
+
+struct Scan {
+  const Expected& due;
+  const Output& out;
+  // Deviations by verdict class, because the class that is asked for first names the verdict.
+  std::array<std::vector<Deviation>, 13> found{};
+  int64_t bad = 0;
+  double worst_ratio = 0;
+
+  void report(VerdictClass kind, int64_t element, uint32_t got, double expected, double bound,
+              bool promised) {
+    ++bad;
+    auto& list = found[static_cast<size_t>(kind)];
+    const int64_t stride = due.problem.logits_stride;
+    if (list.size() < kMostDeviations)
+      list.push_back({kind, element / stride, element % stride, got, expected, bound, promised});
+  }
+  // A promised cell that was not written, if that is what it is.
+  bool still_prefilled(int64_t element, uint32_t got, double expected) {
+    if (!is_nan(got)) return false;
+    if (got == sentinel(out.salt, element))
+      return report(VerdictClass::untouched, element, got, expected, 0, true), true;
+    for (uint64_t salt : out.old_salts)
+      if (got == sentinel(salt, element))
+        return report(VerdictClass::stale, element, got, expected, 0, true), true;
+    return false;
+  }
+  void value(int64_t element, uint32_t got, double expected, double bound) {
+    const float number = std::bit_cast<float>(got);
+    if (is_nan(got) && still_prefilled(element, got, expected)) return;
+    if (due.exact ? agrees_exactly(expected, number) : agrees(expected, bound, number)) {
+      // Overflow to infinity and "any result" have no error to speak of.
+      if (!due.exact && bound > 0 && std::isfinite(bound) && std::isfinite(number) && std::isfinite(expected))
+        worst_ratio = std::max(worst_ratio, std::abs(number - expected) / bound);
+      return;
+    }
+    const bool numbers = std::isfinite(number) && std::isfinite(expected);
+    if (numbers && bound > 0) worst_ratio = std::max(worst_ratio, std::abs(number - expected) / bound);
+    report(numbers ? VerdictClass::value : VerdictClass::wrong_class, element, got, expected, bound, true);
+  }
+  void tail(int64_t element, uint32_t got) {
+    if (got == kNegInfBits || still_prefilled(element, got, kNegInf)) return;
+    report(VerdictClass::wrong_class, element, got, kNegInf, 0, true);
+  }
+  void forbidden(int64_t element, uint32_t got) {
+    if (got != sentinel(out.salt, element)) report(VerdictClass::touched, element, got, kNothing, 0, false);
+  }
+  // Elements [begin, end) of one row, which starts at element `start`.
+  void stretch(const RowReference& row, int64_t start, int64_t begin, int64_t end, const uint32_t* cells) {
+    const Problem& p = due.problem;
+    const auto limit = static_cast<int64_t>(row.value.size());
+    const int64_t tail_end = p.tail == MQA_TAIL_NEG_INF ? p.max_model_len : limit;
+    int64_t e = begin;
+    for (const int64_t stop = std::min(end, start + limit); e < stop; ++e)
+      value(e, cells[e - begin], row.value[e - start], row.bound[e - start]);
+    for (const int64_t stop = std::min(end, start + tail_end); e < stop; ++e) tail(e, cells[e - begin]);
+    for (; e < end; ++e) forbidden(e, cells[e - begin]);
+  }
+  void window(const Window& w) {
+    const int64_t stride = due.problem.logits_stride;
+    for (int64_t e = w.begin, end; e < w.end; e = end) {
+      const int64_t row = e / stride;
+      end = std::min(w.end, (row + 1) * stride);
+      stretch(due.rows[row], row * stride, e, end, out.cells.data() + w.first + (e - w.begin));
+    }
+  }
+};
+
+} // namespace
+
+Judgement judge_cells(const Expected& due, const Output& out) {
+  Scan scan{due, out};
+  for (const Window& w : out.watch.windows) scan.window(w);
+  Judgement j;
+  j.cells_checked = out.watch.cells, j.cells_bad = scan.bad, j.worst_error_ratio = scan.worst_ratio;
+  for (VerdictClass kind : {VerdictClass::untouched, VerdictClass::stale, VerdictClass::touched,
+                            VerdictClass::wrong_class, VerdictClass::value}) {
+    auto& list = scan.found[static_cast<size_t>(kind)];
+    if (list.empty()) continue;
+    j.verdict = kind, j.deviations = std::move(list);
+    break;
+  }
+  return j;
+}
+
+Verdict judge(const Expected& due, const Output& out) {
+  const Judgement j = judge_cells(due, out);
+  Verdict v;
+  v.verdict = j.verdict;
+  v.cells_checked = j.cells_checked, v.cells_bad = j.cells_bad, v.worst_error_ratio = j.worst_error_ratio;
+  if (j.verdict != VerdictClass::ok) explain(v, due, out, j.deviations);
+  return v;
+}
+
+std::vector<Deviation> differences(const Problem& p, const Output& first, const Output& second) {
+  std::vector<Deviation> found;
+  for (const Window& w : first.watch.windows)
+    for (int64_t e = w.begin; e < w.end; ++e) {
+      const uint32_t a = first.cells[w.first + e - w.begin], b = second.cells[w.first + e - w.begin];
+      if (a == b && !is_nan(a)) continue;
+      const bool a_untouched = a == sentinel(first.salt, e), b_untouched = b == sentinel(second.salt, e);
+      if (a_untouched == b_untouched && (a_untouched || a == b || (is_nan(a) && is_nan(b)))) continue;
+      if (found.size() < kMostDeviations)
+        found.push_back({VerdictClass::unstable, e / p.logits_stride, e % p.logits_stride, b,
+                         std::bit_cast<float>(a), 0, true});
+    }
+  return found;
+}
+
+} // namespace mqalab
