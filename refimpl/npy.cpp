@@ -29,8 +29,8 @@ TypeFacts facts(NpyType type) {
 // bytes.
 std::string header(NpyType type, std::span<const int64_t> shape) {
   std::string text = std::string("{'descr': '") + facts(type).descr + "', 'fortran_order': False, 'shape': (";
-  for (int64_t size : shape) text += std::to_string(size) + (shape.size() == 1 ? "," : ", ");
-  text += "), }";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  text += shape.size() == 1 ? ",), }" : "), }";
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';
   const char length[] = {char(text.size() & 0xFF), char(text.size() >> 8)};
@@ -65,10 +65,8 @@ public:
   }
 
 private:
-  [[noreturn]] void fail(const char* what) {
+  [[noreturn]] void fail(const char* what) const {
     const std::string reason = std::strerror(errno);
-    if (file_) std::fclose(file_);
-    std::remove(temporary_.c_str());
     throw std::runtime_error(std::string(what) + " " + path_ + ": " + reason +
                              "; check that the folder exists, is writable and has room");
   }
