@@ -8,15 +8,8 @@ using mqa::Arch;
 using mqa::PagedArgs;
 using mqa::Rules;
 
-__device__ int32_t planar(const PagedArgs& a, int32_t token, int32_t dim) { return token * a.head_dim + dim; }
-__device__ int32_t shuffled(int32_t head_dim, int32_t token, int32_t dim) {
-  return token / 16 * (16 * head_dim) + dim / 16 * 256 + token % 16 * 16 + dim % 16;
-}
-
 struct InterleavedRead : Rules {
-  static __device__ int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
-    return token * (a.head_dim + 4) + dim;
-  }
+  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) { return token * (a.head_dim + 4); }
   static __device__ int32_t scale_offset(const PagedArgs& a, int32_t token) {
     return token * (a.head_dim + 4) + a.head_dim;
   }
@@ -27,21 +20,25 @@ struct ScaleInterleaved : Rules {
   }
 };
 struct UnshuffledRead : Rules {
-  static __device__ int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) { return planar(a, token, dim); }
+  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) { return token * a.head_dim; }
+  static __device__ int32_t dim_offset(const PagedArgs&, int32_t dim) { return dim; }
 };
 struct ShuffledRead : Rules {
-  static __device__ int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
-    return a.block_size == 1 ? planar(a, token, dim) : shuffled(a.head_dim, token, dim);
+  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) {
+    return token / 16 * (16 * a.head_dim) + token % 16 * 16;
+  }
+  static __device__ int32_t dim_offset(const PagedArgs& a, int32_t dim) {
+    return a.block_size == 1 ? dim : dim / 16 * 256 + dim % 16;
   }
 };
 struct Shuffled64 : Rules {
-  static __device__ int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
-    return a.shuffled ? shuffled(64, token, dim) : planar(a, token, dim);
+  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) {
+    return a.shuffled ? token / 16 * (16 * 64) + token % 16 * 16 : Rules::token_offset(a, token);
   }
 };
 struct DimTailRepeated : Rules {
-  static __device__ int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
-    return Rules::value_offset(a, token, dim >= a.head_dim - 16 ? dim - 16 : dim);
+  static __device__ int32_t dim_offset(const PagedArgs& a, int32_t dim) {
+    return Rules::dim_offset(a, dim >= a.head_dim - 16 ? dim - 16 : dim);
   }
 };
 struct ScaleNext : Rules {

@@ -105,6 +105,19 @@ TEST(Api, ABadBlockIdGivesNanForItsTokenOnly) {
   EXPECT_EQ(got[1], 2.5f * 5 * 4);
 }
 
+TEST(Api, AnEmptyPoolGivesNanForEveryToken) {
+  const Small small{true};
+  auto args = small.args();
+  args.num_blocks = 0;
+  args.kv_cache = nullptr;
+  const mqa_config automatic{};
+  ASSERT_EQ(mqa_paged_logits(&args, &automatic, nullptr, nullptr), MQA_OK) << mqa_last_error();
+  const auto got = small.logits.host();
+  EXPECT_TRUE(std::isnan(got[0]));
+  EXPECT_TRUE(std::isnan(got[1]));
+  EXPECT_EQ(got[2], -INFINITY);
+}
+
 TEST(Api, RefusesWithAMessageAndLaunchesNothing) {
   const Small small{true};
   auto args = small.args();

@@ -95,6 +95,12 @@ PagedArgs prepare(const mqa_paged_logits_args& a, const LaunchConfig& config, co
   p.lens_per_row = a.lens_per_row;
   const uintptr_t where = reinterpret_cast<uintptr_t>(a.kv_cache) | static_cast<uintptr_t>(a.kv_block_stride_bytes);
   p.aligned16 = where % 16 == 0;
+  if (a.num_blocks == 0) {  // no token has bytes: all read, and ignore, the first 16 bytes of the weights
+    p.kv_cache = reinterpret_cast<const uint8_t*>(a.weights);
+    p.token_stride = p.tile_stride = 0;
+    p.kv_block_stride_bytes = 0;
+    p.aligned16 = false;
+  }
   return p;
 }
 

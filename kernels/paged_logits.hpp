@@ -120,45 +120,41 @@ __device__ int32_t load_block_id(const PagedArgs& a, int64_t sequence, int32_t p
   return needed ? a.block_table[R::table_offset(a, sequence, position)] : -1;
 }
 
+// Each lane finds its own token's bytes once and tells the lanes that hold quarters of that token.  Tokens that are not
+// needed, or whose block id is bad, stand in with the pool's first bytes: their sums are not stored, or become NaN.
 template <class Arch, class R, int D>
 __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t unit, int32_t end) {
+  constexpr int bytes = Arch::template kChunkBytes<D>;
   const int32_t own = unit + Arch::lane_token(at.lane);
-  const int32_t own_id = load_block_id<R>(a, at.sequence, own, own < end);
+  const int32_t id = load_block_id<R>(a, at.sequence, own, own < end);
+  const int32_t in_block = R::token_in_block(a, own, R::block_column(a, own));
+  const bool valid = R::valid_block(id, a.num_blocks);
+  const int64_t own_offset = valid ? R::block_offset(a, id) + R::token_offset(a, in_block) : 0;
   uint32_t raw[Arch::kSlots][D / 16];
   for (int slot = 0; slot < Arch::kSlots; ++slot) {
-    const int32_t token = Arch::slot_token(slot, at.lane), position = unit + token;
-    const int32_t id = Arch::shuffle(own_id, Arch::token_lane(token));
-    const bool present = R::valid_block(id, a.num_blocks);
-    const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
-    const uint8_t* block = a.kv_cache + R::block_offset(a, id);
+    const int owner = Arch::token_lane(Arch::slot_token(slot, at.lane));
+    const uint8_t* token = a.kv_cache + Arch::shuffle(own_offset, owner);
     for (int c = 0; c < Arch::template kChunks<D>; ++c) {
-      constexpr int bytes = Arch::template kChunkBytes<D>;
       const int dim = 64 * c + bytes * Arch::quarter(at.lane);
-      Arch::template load_chunk<bytes>(raw[slot] + c * bytes / 4, present,
-                                       block + R::value_offset(a, in_block, dim), a);
+      Arch::template load_key_bytes<bytes>(raw[slot] + c * bytes / 4, token + R::dim_offset(a, dim), a);
     }
   }
   Keys<Arch, D> keys;
   Arch::template decode_keys<D>(keys.slot, raw, R::key_is_fnuz(a));
   keys.scale = __builtin_nanf("");
-  if (R::valid_block(own_id, a.num_blocks)) {
-    const int32_t in_block = R::token_in_block(a, own, R::block_column(a, own));
-    keys.scale = R::load_scale(a.kv_cache, R::scale_block_offset(a, own_id) + R::scale_offset(a, in_block));
-  }
+  if (valid)
+    keys.scale = R::load_scale(a.kv_cache, R::scale_block_offset(a, id) + R::scale_offset(a, in_block));
   return keys;
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------
 // Adds up the quarters: each lane starts with 4 slots' partial sums and ends with the whole sum of its own token.
-template <class Arch> __device__ float reduce(const float (&partial)[Arch::kSlots], int lane) {
-  const int quarter = Arch::quarter(lane);
-  float kept[2];
-  for (int i = 0; i < 2; ++i) {
-    const float sent = quarter & 2 ? partial[i] : partial[i + 2];
-    kept[i] = (quarter & 2 ? partial[i + 2] : partial[i]) + Arch::exchange(sent, lane, 2);
-  }
-  const float sent = quarter & 1 ? kept[0] : kept[1];
-  return (quarter & 1 ? kept[1] : kept[0]) + Arch::exchange(sent, lane, 1);
+// Scalars by value, because selects between array elements become long chains of compares.
+template <class Arch> __device__ float reduce(float s0, float s1, float s2, float s3, int lane) {
+  const bool upper = Arch::quarter(lane) & 2, odd = Arch::quarter(lane) & 1;
+  const float even_sum = (upper ? s2 : s0) + Arch::exchange(upper ? s0 : s2, lane, 2);
+  const float odd_sum = (upper ? s3 : s1) + Arch::exchange(upper ? s1 : s3, lane, 2);
+  return (odd ? odd_sum : even_sum) + Arch::exchange(odd ? even_sum : odd_sum, lane, 1);
 }
 
 // Sum over heads of relu(dot) * weight for the token that this lane owns, row n.
@@ -174,9 +170,7 @@ __device__ float head_sum(const PagedArgs& a, const Queries& queries, const Keys
       for (int half = 0; half < 2; ++half)
         sums[slot] = R::template add_heads<Arch>(sums[slot], Arch::pair(product, slot, half), weights[half]);
   }
-  float partial[Arch::kSlots];
-  for (int slot = 0; slot < Arch::kSlots; ++slot) partial[slot] = sums[slot].x + sums[slot].y;
-  return reduce<Arch>(partial, lane);
+  return reduce<Arch>(sums[0].x + sums[0].y, sums[1].x + sums[1].y, sums[2].x + sums[2].y, sums[3].x + sums[3].y, lane);
 }
 
 // ---- stores ---------------------------------------------------------------------------------------------------

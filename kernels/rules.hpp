@@ -95,10 +95,14 @@ struct Rules {
   MQA_HD static constexpr int64_t scale_block_offset(const PagedArgs& a, int32_t block) {
     return Rules::block_offset(a, block);
   }
-  // Byte of a value inside its block, dim a multiple of 8.  Blocks are groups of 16 tokens; planar and shuffled differ
-  // in the strides of a token and of a 16-dim column tile inside the group (operation.md, section 4).
-  MQA_HD static constexpr int32_t value_offset(const PagedArgs& a, int32_t token, int32_t dim) {
-    return token / 16 * (16 * a.head_dim) + token % 16 * a.token_stride + dim / 16 * a.tile_stride + dim % 16;
+  // Byte of value (token, dim) inside its block: token_offset + dim_offset, dim a multiple of 8.  A block is groups of 16
+  // tokens; planar and shuffled differ in the strides of a token and of a 16-dim column tile inside the group
+  // (operation.md, section 4).
+  MQA_HD static constexpr int32_t token_offset(const PagedArgs& a, int32_t token) {
+    return token / 16 * (16 * a.head_dim) + token % 16 * a.token_stride;
+  }
+  MQA_HD static constexpr int32_t dim_offset(const PagedArgs& a, int32_t dim) {
+    return dim / 16 * a.tile_stride + dim % 16;
   }
   // Byte of a token's scale inside its block; scales are never shuffled.
   MQA_HD static constexpr int32_t scale_offset(const PagedArgs& a, int32_t token) {

@@ -94,7 +94,7 @@ TEST(Rules, BlockColumnIsTheQuotientForEveryBlockSizeUpToTheLastColumn) {
 
 TEST(Rules, ShuffledBytesAreThoseOfTheWorkedExample) {
   const PagedArgs a = with_blocks(32, 128, true);
-  EXPECT_EQ(Rules::value_offset(a, 17, 32) + 3, 2579);  // (t=17, d=35), operation.md section 4
+  EXPECT_EQ(Rules::token_offset(a, 17) + Rules::dim_offset(a, 32) + 3, 2579);  // (t=17, d=35), operation.md section 4
   EXPECT_EQ(Rules::scale_offset(a, 17), 4164);
 }
 
@@ -104,7 +104,7 @@ TEST(Rules, EachLayoutPutsEveryValueOfABlockInItsOwnByte) {
       const PagedArgs a = with_blocks(48, dim, shuffled);
       std::set<int32_t> bytes;
       for (int t = 0; t < 48; ++t)
-        for (int d = 0; d < dim; d += 8) bytes.insert(Rules::value_offset(a, t, d));
+        for (int d = 0; d < dim; d += 8) bytes.insert(Rules::token_offset(a, t) + Rules::dim_offset(a, d));
       EXPECT_EQ(bytes.size(), 48u * dim / 8);
       EXPECT_EQ(*bytes.rbegin(), 48 * dim - 8);
       EXPECT_EQ(Rules::scale_offset(a, 0), 48 * dim);

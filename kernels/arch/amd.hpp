@@ -60,10 +60,8 @@ struct Amd {
     const Words words = *reinterpret_cast<const Words*>(from);
     for (int i = 0; i < Bytes / 4; ++i) to[i] = words.word[i];
   }
-  // Part of a key.  Lanes without a token read q instead: an address select is cheaper than a branch, and q is there.
-  template <int Bytes>
-  static __device__ void load_chunk(uint32_t* to, bool present, const uint8_t* from, const PagedArgs& a) {
-    load_bytes<Bytes>(to, present ? from : a.q);
+  template <int Bytes> static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs&) {
+    load_bytes<Bytes>(to, from);
   }
   // Raw bytes, D/4 a slot, as the matrix unit wants them.  One branch for all of them.
   template <int N> static __device__ void decode(uint32_t (&words)[N], bool fnuz) {
@@ -114,8 +112,15 @@ struct Amd {
   static __device__ float exchange(float x, int lane, int quarter_mask) { return shuffle(x, lane ^ quarter_mask * 16); }
   // A value that all lanes of a wave share, told to the compiler.
   static __device__ int32_t uniform(int32_t x) { return __builtin_amdgcn_readfirstlane(x); }
-  template <class T> static __device__ T shuffle(T x, int from_lane) {
-    return __builtin_bit_cast(T, __builtin_amdgcn_ds_bpermute(4 * from_lane, __builtin_bit_cast(int, x)));
+  static __device__ float shuffle(float x, int from_lane) {
+    return __builtin_bit_cast(float, shuffle(__builtin_bit_cast(int32_t, x), from_lane));
+  }
+  static __device__ int64_t shuffle(int64_t x, int from_lane) {
+    const auto low = static_cast<uint32_t>(shuffle(static_cast<int32_t>(x), from_lane));
+    return int64_t{shuffle(static_cast<int32_t>(x >> 32), from_lane)} << 32 | low;
+  }
+  static __device__ int32_t shuffle(int32_t x, int from_lane) {
+    return __builtin_amdgcn_ds_bpermute(4 * from_lane, x);
   }
   // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a sign.
   static __device__ void buffer_store_32(float* base, uint32_t offset_bytes, float value) {

@@ -80,13 +80,10 @@ struct Nvidia {
         to[i] = from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24;
     }
   }
-  // Part of a key, always at a multiple of 4 bytes; 0 for lanes without a token.  Predicates instead of
-  // branches keep all loads of a unit in flight together.
-  template <int Bytes>
-  static __device__ void load_chunk(uint32_t* to, bool present, const uint8_t* from, const PagedArgs& a) {
-    for (int i = 0; i < Bytes / 4; ++i) to[i] = 0;
-    load_wide<Bytes>(to, from, present && a.aligned16);
-    load_words<Bytes>(to, from, present && !a.aligned16);
+  // Part of a key, always at a multiple of 4 bytes.  Predicates instead of branches keep all loads of a unit in flight.
+  template <int Bytes> static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs& a) {
+    load_wide<Bytes>(to, from, a.aligned16);
+    load_words<Bytes>(to, from, !a.aligned16);
   }
   template <int Bytes> static __device__ void load_wide(uint32_t* to, const uint8_t* from, bool wanted) {
     static_assert(Bytes == 8 || Bytes == 16);
