@@ -27,20 +27,4 @@ bool is_covered(const Inst& in) {
   return in.klass == C_SALU && in.text.find(" exec") == in.text.find(' ');  // the destination comes first
 }
 
-static void bump(uint64_t from, uint64_t to) {
-  uint64_t h = (coverage.kernel_key ^ from << 32 ^ to) * 0x9e3779b97f4a7c15u;
-  uint8_t& counter = coverage.counters[(h ^ h >> 32) & coverage.mask];
-  counter += counter != 255;
-}
-
-// offsets are multiples of 4, so these are no edge's target
-enum Fact : uint64_t { exec_empty = 1, exec_partial = 2 };
-
-void coverage_record(const Wave& w, const Inst& in, uint64_t pc) {
-  const uint64_t from = pc - coverage.entry, exec = w.exec();
-  if (in.klass == C_BRANCH) bump(from, w.pc() - coverage.entry);
-  if (!exec) bump(from, exec_empty);
-  else if (exec != w.all_lanes()) bump(from, exec_partial);
-}
-
 }  // namespace amdsim

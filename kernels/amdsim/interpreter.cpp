@@ -40,8 +40,10 @@ void trace(const Wave& w, const Inst& in, uint64_t pc) {
       (unsigned long long)(pc - R.k->entry), in.text.c_str());
 }
 
-// watched: someone wants to see each instruction. Otherwise the loop does not even ask.
-template <bool watched>
+// Who looks at the instructions. Each has a loop of its own, so that the plain one does not even ask.
+enum Watch { nobody, coverage_only, everybody };
+
+template <Watch watch>
 uint64_t run(Wave& w, CodeObj& co, uint64_t budget) {
   const uint64_t base = co.base, size = co.size;
   Inst** const table = co.table->data();
@@ -57,15 +59,15 @@ uint64_t run(Wave& w, CodeObj& co, uint64_t budget) {
       in = translate(co, pc);
     }
     R.in = in;
-    if (watched && tracing) trace(w, *in, pc);
+    if (watch == everybody && tracing) trace(w, *in, pc);
     if (__builtin_expect(w.vskip, 0) && in->vector) {
       w.set_pc(pc + in->size);
       continue;
     }
     in->count++;
-    if (watched && counting && in->bytes) count_bytes(w, *in);
+    if (watch == everybody && counting && in->bytes) count_bytes(w, *in);
     in->nat(w, *in);
-    if (watched && covering && in->covered) coverage_record(w, *in, pc);
+    if (watch != nobody && in->covered && (watch == coverage_only || covering)) coverage_record(w, *in, pc);
     if (in->barrier) {
       w.barrier = true;
       return n + 1;
@@ -101,8 +103,9 @@ void apply_mode(Wave& w) {
 void run_wave(Wave& w, CodeObj& co, uint64_t budget) {
   R.w = &w;
   apply_mode(w);
-  const bool watched = C.trace > 1 || C.stats > 1 || collect_counts || coverage.counters;
-  w.ninst += watched ? run<true>(w, co, budget) : run<false>(w, co, budget);
+  const bool each_instruction = C.trace > 1 || C.stats > 1 || collect_counts;
+  const auto loop = each_instruction ? run<everybody> : coverage.counters ? run<coverage_only> : run<nobody>;
+  w.ninst += loop(w, co, budget);
   R.in = nullptr;
   check_limits(w);
 }
