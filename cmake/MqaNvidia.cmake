@@ -1,5 +1,6 @@
 # The nvidia platform: kernels by nvcc for sm_90a, host code by the default compiler.  Programs are built on one machine
-# and carried to another that has the driver and little else, so whatever Debian offers as an archive is linked in.
+# and carried, as bin/ and lib/, to another that has the driver and little else: whatever Debian offers as an archive is
+# linked in.
 #   MQA_HIP_OPTIONS     compile options of a .hip source
 #   mqa::hip            gets our HIP header over the CUDA runtime
 find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin REQUIRED)
@@ -29,3 +30,13 @@ find_library(MQA_SQLITE_SHARED libsqlite3.so REQUIRED)
 add_library(SQLite::SQLite3 INTERFACE IMPORTED GLOBAL)
 set(for_shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
 target_link_libraries(SQLite::SQLite3 INTERFACE $<IF:${for_shared},${MQA_SQLITE_SHARED},${MQA_SQLITE_ARCHIVE}>)
+# Google Benchmark and libmqa.so's SQLite are shared libraries: copies under their sonames travel along in lib/.
+find_package(benchmark REQUIRED)
+get_target_property(benchmark_file benchmark::benchmark LOCATION)
+foreach(library IN ITEMS ${benchmark_file} ${MQA_SQLITE_SHARED})
+  execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE dynamic_section ERROR_QUIET)
+  if(dynamic_section MATCHES "soname: \\[([^]]+)\\]")  # an archive has none and needs no copy
+    file(COPY_FILE ${library} ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${CMAKE_MATCH_1} ONLY_IF_DIFFERENT)
+  endif()
+endforeach()
+list(APPEND CMAKE_BUILD_RPATH $ORIGIN/../lib)
