@@ -93,7 +93,9 @@ private:
 
   bool is_ordinary_token(int token) const {
     const double scale = keys_.scale[token];
-    return !keys_.nan[token] && std::isfinite(scale) && (policy_.scale_after_sum || scale >= 0);
+    // Before relu the scale must not turn a dot round, nor (dots stay below 2^26) beyond the fp32 range.
+    const bool harmless = policy_.scale_after_sum || (scale >= 0 && scale < 0x1p100);
+    return !keys_.nan[token] && std::isfinite(scale) && harmless;
   }
 
   bool needs_special() const {

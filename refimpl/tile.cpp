@@ -86,8 +86,12 @@ QueryTile load_queries(const Problem& p, const Tensors& tensors, int64_t first_r
     const int64_t row = first_row + column / p.heads, head = column % p.heads;
     const uint8_t* bytes = tensors.q.data() + query_offset_bytes(p, row, int32_t(head), 0);
     decode(p.fp8, bytes, p.head_dim, q.value.col(column).data());
-    q.nan[column] = has_nan(p.fp8, bytes, p.head_dim);
     exponents(p.fp8, bytes, p.head_dim, exponent.data());
+    q.nan[column] = has_nan(p.fp8, bytes, p.head_dim);
+    if (q.nan[column]) { // every dot of this head is NaN: whoever turns that into 0 finds zeros here
+      q.value.col(column).setZero();
+      std::fill(exponent.begin(), exponent.end(), kNoExponent);
+    }
     for (int32_t d = 0; d < p.head_dim; ++d) q.exponent[d * q.padded_columns + column] = exponent[d];
     q.weights(head, column / p.heads) =
         load_float(tensors.weights.data() + 4 * (row * p.weights_stride + head));
