@@ -1,0 +1,84 @@
+// mqalab check: one case, one verdict.
+#include "fuzz/commands.hpp"
+#include "fuzz/oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace mqalab {
+namespace {
+
+struct CheckOptions {
+  std::string path, config, fault;
+  int repeat = 1;
+  bool json = false, contract = false;
+};
+
+ExitCode exit_code(const Verdict& v, bool contract) {
+  if (is_finding(v.verdict)) return ExitCode::findings;
+  if (v.verdict == VerdictClass::none) return ExitCode::degraded;
+  return v.verdict == VerdictClass::rejected && !contract ? ExitCode::bad_input : ExitCode::clean;
+}
+
+void print_cells(const Verdict& v) {
+  for (const BadCell& c : v.first_bad)
+    fmt::print("  row {:<6} column {:<8} expected {:<14} got {:<14} {}\n", c.row, c.column, c.expected, c.got,
+               c.note);
+}
+
+void print(const Verdict& v) {
+  if (v.verdict == VerdictClass::ok) {
+    fmt::print("ok: {} cells are as the contract wants them", v.cells_checked);
+    if (v.worst_error_ratio > 0)
+      fmt::print("; the largest error is {:.2g} of its bound", v.worst_error_ratio);
+    fmt::print("\n");
+  } else {
+    fmt::print("{}\n", v.message);
+  }
+  print_cells(v);
+  if (v.launched.config.chunk_k) fmt::print("  launched: {}\n", config_text(v.launched.config));
+}
+
+ExitCode check(const CheckOptions& o) {
+  const Fault* fault = fault_named(o.fault);
+  Case c;
+  if (o.contract)
+    c = load_case(o.path), apply_config(c.config, o.config);
+  else
+    c = legal_case(o.path, o.config);
+  OracleOptions options;
+  options.repeats = o.repeat;
+  Oracle oracle;
+  const Verdict v = oracle.check(c, fault, options);
+  if (o.json)
+    fmt::print("{}\n", to_json(v));
+  else
+    print(v);
+  return exit_code(v, o.contract);
+}
+
+} // namespace
+
+void add_check(CLI::App& app, ExitCode& code) {
+  auto o = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand("check", "run one case and judge it");
+  command->group("Checking");
+  command->add_option("CASE", o->path, "case file (JSON); {} is the smallest case")->required();
+  command->add_option("--config", o->config,
+                      "configuration over the case's: variant, chunk_k, split_kv, wave_per_eu as k=v,...");
+  command->add_option("--repeat", o->repeat, "launches that must agree bitwise")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--fault", o->fault,
+                      "a planted fault (`mqalab faults`) instead of the production kernel");
+  command->add_flag("--contract", o->contract,
+                    "the case may be illegal; then the library must refuse it cleanly");
+  command->add_flag("--json", o->json, "the verdict as JSON");
+  command->footer(
+      "example: mqalab check case.json --config chunk_k=128,split_kv=2 --repeat 5\n"
+      "exit: 0 the case is right, 10 it is not, 2 bad input or a refused configuration, 20 no verdict");
+  command->callback([o, &code] { code = check(*o); });
+}
+
+} // namespace mqalab
