@@ -41,7 +41,18 @@ struct CodeObj {
   }
 };
 
-// From an ELF or a clang offload bundle. size 0: a bundle, or an ELF that tells its own.
+// From an ELF or a clang offload bundle. size 0: a bundle, or an ELF that tells its own. nullptr: `error` says why.
 CodeObj* load_code_object(const void* data, size_t size, std::string& error);
+void unload_code_object(CodeObj* co);
+
+// ---- of the loader ----------------------------------------------------------------------------------------------
+struct BadCodeObject {
+  std::string why;
+};
+struct ElfImage {
+  const uint8_t* data;
+  size_t bytes;
+};
+ElfImage find_elf(const uint8_t* data, size_t bytes);  // in a bundle: the one for gfx942, or else for gfx950
 
 }  // namespace amdsim
