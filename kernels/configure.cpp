@@ -38,6 +38,10 @@ int32_t automatic_splits(const mqa_paged_logits_args& a, const LaunchConfig& c, 
 mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device,
                           LaunchConfig* config, std::string* why) {
   if (*why = config_error(wanted); !why->empty()) return MQA_INVALID_ARGUMENT;
+  if (a.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz) {
+    *why = "fp8 e4m3fnuz on a device whose matrix unit reads e4m3fn (" + device.key + "); allowed there: e4m3fn";
+    return MQA_UNSUPPORTED;
+  }
   const int64_t staged = staged_lds_bytes(a.next_n, a.heads, a.head_dim);
   LaunchConfig c{};
   c.variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant)

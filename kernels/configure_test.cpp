@@ -53,6 +53,18 @@ TEST(Configuration, AskedForStagingThatDoesNotFitSaysSo) {
             MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("use variant direct"));
 }
+TEST(Configuration, FnuzIsRefusedWhereTheMatrixUnitReadsFn) {
+  DeviceFacts gfx950 = mi300x();
+  gfx950.fnuz = false;
+  gfx950.key = "gfx950/cu256";
+  mqa_paged_logits_args a = problem(1, 1, 64, 1000);
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_OK) << why;
+  a.fp8 = MQA_E4M3FNUZ;
+  EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_UNSUPPORTED);
+  EXPECT_THAT(why, ::testing::HasSubstr("gfx950/cu256"));
+}
 TEST(Configuration, BadValuesAreNamed) {
   struct Bad {
     mqa_config config;

@@ -29,8 +29,13 @@ struct Amd {
   template <int D> static constexpr int kChunkBytes = D < 64 ? D / 4 : 16;
   template <int D> static constexpr int kChunks = D / 4 / kChunkBytes<D>;
 
-  // ---- what gfx942's matrix unit reads is FNUZ: an FN byte means twice the FNUZ value, but for three codes ----
-  MQA_HD static constexpr float value_factor(bool fnuz) { return fnuz ? 1.0f : 2.0f; }
+  // ---- gfx942's matrix unit reads FNUZ, gfx950's FN.  An FN byte means twice the FNUZ value, but for three codes ----
+#if defined(__gfx950__)
+  static constexpr bool kNativeFnuz = false;  // FNUZ has no map to FN (240 would be 480): refused by the host
+#else
+  static constexpr bool kNativeFnuz = true;
+#endif
+  MQA_HD static constexpr float value_factor(bool fnuz) { return fnuz == kNativeFnuz ? 1.0f : 2.0f; }
   // Four FN bytes as FNUZ: -0 (0x80) becomes +0, NaN (0x7f, 0xff) becomes FNUZ's NaN (0x80).
   MQA_HD static constexpr uint32_t fnuz_from_fn(uint32_t word) {
     const uint32_t magnitude = word & 0x7f7f7f7fu;
@@ -65,13 +70,13 @@ struct Amd {
   }
   // Raw bytes, D/4 a slot, as the matrix unit wants them.  One branch for all of them.
   template <int N> static __device__ void decode(uint32_t (&words)[N], bool fnuz) {
-    if (fnuz) return;
+    if (fnuz == kNativeFnuz) return;
     for (uint32_t& word : words) word = fnuz_from_fn(word);
   }
   template <int D>
   static __device__ void decode_keys(KeyFragment<D> (&keys)[kSlots], uint32_t (&raw)[kSlots][D / 16], bool fnuz) {
-    if (!fnuz)
-      for (auto& slot : raw) decode(slot, false);
+    if (fnuz != kNativeFnuz)
+      for (auto& slot : raw) decode(slot, fnuz);
     for (int slot = 0; slot < kSlots; ++slot)
       for (int i = 0; i < D / 16; ++i) keys[slot].word[i] = raw[slot][i];
   }
