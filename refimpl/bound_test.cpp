@@ -34,9 +34,9 @@ uint8_t draw_byte(mqa_fp8 flavour, Data data, const Stream& s) {
 void draw_vectors(mqa_fp8 flavour, Data data, const Stream& s, std::span<uint8_t> q, std::span<uint8_t> k) {
   for (size_t d = 0; d < q.size(); ++d) {
     q[d] = draw_byte(flavour, data, s.at(1).at(d)), k[d] = draw_byte(flavour, data, s.at(2).at(d));
-    const size_t partner = d - q.size() / 2;
-    if (data == Data::cancelling && partner + 1 < q.size() / 2)
-      q[d] = encode_fp8(flavour, -decode_fp8(flavour, q[partner])), k[d] = k[partner];
+    const size_t half = q.size() / 2;
+    if (data == Data::cancelling && d >= half && d + 1 < q.size())
+      q[d] = encode_fp8(flavour, -decode_fp8(flavour, q[d - half])), k[d] = k[d - half];
     for (uint8_t* byte : {&q[d], &k[d]})
       if (is_nan_code(flavour, *byte)) *byte = 0;
   }

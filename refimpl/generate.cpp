@@ -52,9 +52,14 @@ private:
   static constexpr int64_t kMargin =
       256; // bytes of poison on both sides of a row in a buffer too large to fill
 
-  // One block of nothing but poison: values, scales, padding.
+  // One block of nothing but poison: values, scales, and its padding, of which a huge pool gets the beginning
+  // only: a block stride of 2^31 would be 2 GiB a block.
   std::vector<uint8_t> poisoned_block() const {
-    std::vector<uint8_t> block(p_.kv_block_stride_bytes, poison_.fp8);
+    const int64_t used = int64_t{p_.block_size} * (p_.head_dim + 4);
+    const bool dense = kv_cache_bytes(p_) <= dense_bytes_;
+    const int64_t bytes =
+        dense ? p_.kv_block_stride_bytes : std::min(p_.kv_block_stride_bytes, used + kMargin);
+    std::vector<uint8_t> block(bytes, poison_.fp8);
     for (int32_t t = 0; t < p_.block_size; ++t)
       store({block.data() + scale_offset_bytes(p_, 0, t), 4}, poison_.fp32);
     return block;

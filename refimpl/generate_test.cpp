@@ -348,6 +348,16 @@ TEST(Generate, FillsOnlyNeededBlocksAndTheirNeighboursOfAHugePool) {
   EXPECT_TRUE(std::isnan(key(p, t, 29998, 7, 0)));
 }
 
+TEST(Generate, FillsOnlyTheBeginningOfAHugeBlockPadding) {
+  Problem p = small_problem();
+  p.num_blocks = 8;
+  p.kv_block_stride_bytes = int64_t{1} << 31;
+  p.block_table.assign(p.block_table.size(), 3);
+  const Tensors t = generate(p, {});
+  for (const ByteRange& range : t.kv_cache.filled())
+    EXPECT_LE(range.end - range.begin, int64_t{p.block_size} * (p.head_dim + 4) + 256);
+}
+
 TEST(Generate, FillsOnlyTheNeighbourhoodOfRowsInHugeQueries) {
   Problem p = small_problem();
   p.q_stride_batch = int64_t{1} << 33, p.weights_stride = int64_t{1} << 30;

@@ -54,6 +54,26 @@ template <class Values> Eigen::MatrixXd magnitudes(const Values& value, double f
   return (value.array() == 0).select(0.0, value.array().abs().max(floor)).matrix();
 }
 
+// Plain minima and maxima of bytes, 32 at a time: a zero, below all others, is the largest once shifted and
+// unsigned.
+ExponentRange range_of(const int8_t* exponent, size_t count) {
+  uint8_t least = 255;
+  int8_t most = kNoExponent;
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t above_zero = uint8_t(exponent[i] - (kNoExponent + 1));
+    least = above_zero < least ? above_zero : least;
+    most = exponent[i] > most ? exponent[i] : most;
+  }
+  return {least + kNoExponent + 1, most};
+}
+
+// A value is a multiple of 2^(least - 3) and below 2^(most + 1); so all partial sums of a dot are multiples
+// of a unit and, when this holds, no more than 2^24 of it.
+bool exact_in_float(const ExponentRange& q, const ExponentRange& k, int64_t head_dim) {
+  const int bits = (q.most + 1) + (k.most + 1) - (q.least - 3) - (k.least - 3);
+  return bits < 24 && head_dim << std::max(bits, 0) <= 1 << 24;
+}
+
 float load_float(const uint8_t* bytes) {
   float value;
   std::memcpy(&value, bytes, sizeof value);
@@ -96,6 +116,7 @@ QueryTile load_queries(const Problem& p, const Tensors& tensors, int64_t first_r
     q.weights(head, column / p.heads) =
         load_float(tensors.weights.data() + 4 * (row * p.weights_stride + head));
   }
+  q.range = range_of(q.exponent.data(), q.exponent.size());
   q.magnitude = magnitudes(q.value, smallest_normal(p.fp8));
   q.weighted.resize(p.head_dim, rows);
   for (int32_t r = 0; r < rows; ++r)
@@ -118,11 +139,18 @@ void KeyTile::add(const Problem& p, const Tensors& tensors, int64_t block, int32
 }
 
 void KeyTile::finish(const Problem& p, bool with_magnitude) {
+  range = range_of(exponent.data(), size_t(count) * p.head_dim);
   if (with_magnitude) magnitude.leftCols(count) = magnitudes(value.leftCols(count), smallest_normal(p.fp8));
 }
 
 void dots(const QueryTile& q, const KeyTile& k, Eigen::MatrixXd& out) {
-  out.noalias() = q.value.transpose() * k.value.leftCols(k.count);
+  const auto keys = k.value.leftCols(k.count);
+  if (exact_in_float(q.range, k.range, q.value.rows())) {
+    const Eigen::MatrixXf narrow = q.value.cast<float>().transpose() * keys.cast<float>();
+    out = narrow.cast<double>();
+  } else {
+    out.noalias() = q.value.transpose() * keys;
+  }
 }
 
 namespace {
