@@ -10,8 +10,7 @@ namespace {
 constexpr char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr size_t bundle_magic_bytes = sizeof bundle_magic - 1;
 
-template <class T>
-T read(const uint8_t*& at) {
+template <class T> T read(const uint8_t*& at) {
   T value;
   memcpy(&value, at, sizeof value);
   at += sizeof value;
@@ -24,7 +23,7 @@ std::string target_of(const std::string& id) {
   return target.substr(0, target.find(':'));
 }
 
-size_t elf_bytes(const uint8_t* elf) {  // the section headers come last
+size_t elf_bytes(const uint8_t* elf) { // the section headers come last
   Elf64_Ehdr header;
   memcpy(&header, elf, sizeof header);
   return header.e_shoff + size_t{header.e_shentsize} * header.e_shnum;
@@ -45,11 +44,12 @@ ElfImage entry_of_bundle(const uint8_t* bundle) {
     if (target == "gfx950" && !best.data) best = {bundle + offset, bytes};
   }
   if (!best.data)
-    throw BadCodeObject{"the program has no code object for gfx942 or gfx950; it has " + (seen.empty() ? "none" : seen)};
+    throw BadCodeObject{"the program has no code object for gfx942 or gfx950; it has " +
+                        (seen.empty() ? "none" : seen)};
   return best;
 }
 
-}  // namespace
+} // namespace
 
 ElfImage find_elf(const uint8_t* data, size_t bytes) {
   if (!memcmp(data, ELFMAG, SELFMAG)) return {data, bytes ? bytes : elf_bytes(data)};
@@ -60,4 +60,4 @@ ElfImage find_elf(const uint8_t* data, size_t bytes) {
   return entry_of_bundle(data);
 }
 
-}  // namespace amdsim
+} // namespace amdsim

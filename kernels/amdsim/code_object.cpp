@@ -1,5 +1,5 @@
-// The loader: an ELF for gfx942 or gfx950 becomes an image in memory with its relocations done, its symbols, and its
-// kernels as their descriptors and the metadata note describe them.
+// The loader: an ELF for gfx942 or gfx950 becomes an image in memory with its relocations done, its symbols,
+// and its kernels as their descriptors and the metadata note describe them.
 #include "code_object.hpp"
 
 #include "instruction.hpp"
@@ -15,14 +15,18 @@ namespace {
 
 constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t image_bytes_most = 1ull << 32;
-constexpr uint32_t metadata_note_type = 32;  // NT_AMDGPU_METADATA
+constexpr uint32_t metadata_note_type = 32; // NT_AMDGPU_METADATA
 
 // EF_AMDGPU_MACH, the low byte of the header's flags
 constexpr struct {
   uint8_t number;
   const char* name;
   bool runs;
-} machines[] = {{0x4c, "gfx942", true}, {0x4f, "gfx950", true}, {0x40, "gfx940", false}, {0x4b, "gfx941", false}, {0x3f, "gfx90a", false}};
+} machines[] = {{0x4c, "gfx942", true},
+                {0x4f, "gfx950", true},
+                {0x40, "gfx940", false},
+                {0x4b, "gfx941", false},
+                {0x3f, "gfx90a", false}};
 
 enum RelocationType : uint32_t { abs32_lo = 1, abs32_hi = 2, abs64 = 3, relative64 = 13 };
 
@@ -40,7 +44,7 @@ static_assert(sizeof(KernelDescriptor) == 64);
 struct Relocation {
   uint64_t offset;
   uint32_t type;
-  uint64_t value;  // relative to the image
+  uint64_t value; // relative to the image
 };
 
 class Loader {
@@ -58,15 +62,15 @@ public:
   std::vector<uint8_t> image;
   std::vector<Relocation> relocations;
   std::vector<Kernel> kernels;
-  std::map<std::string, std::pair<uint64_t, uint64_t>> symbols;  // offset, size
+  std::map<std::string, std::pair<uint64_t, uint64_t>> symbols; // offset, size
 
 private:
   const uint8_t* bytes_at(uint64_t offset, uint64_t bytes) const {
-    if (offset > elf_.bytes || bytes > elf_.bytes - offset) throw BadCodeObject{"the code object is cut short"};
+    if (offset > elf_.bytes || bytes > elf_.bytes - offset)
+      throw BadCodeObject{"the code object is cut short"};
     return elf_.data + offset;
   }
-  template <class T>
-  T read(uint64_t offset) const {
+  template <class T> T read(uint64_t offset) const {
     T value;
     memcpy(&value, bytes_at(offset, sizeof value), sizeof value);
     return value;
@@ -138,7 +142,8 @@ private:
         if (r.r_offset + 8 > image.size()) throw BadCodeObject{"a relocation outside the code object"};
         if (type != abs32_lo && type != abs32_hi && type != abs64 && type != relative64)
           throw BadCodeObject{"relocation type " + std::to_string(type) + " is not implemented"};
-        relocations.push_back({r.r_offset, type, (symbol ? value_of_symbol(s.sh_link, symbol) : 0) + r.r_addend});
+        relocations.push_back(
+            {r.r_offset, type, (symbol ? value_of_symbol(s.sh_link, symbol) : 0) + r.r_addend});
       }
     }
   }
@@ -147,7 +152,8 @@ private:
     MsgpackValue metadata;
     for (const auto& s : segments_)
       if (s.p_type == PT_NOTE) read_notes(s.p_offset, s.p_offset + s.p_filesz, metadata);
-    if (metadata.kind != MsgpackValue::Map) throw BadCodeObject{"the code object has no AMDGPU metadata note"};
+    if (metadata.kind != MsgpackValue::Map)
+      throw BadCodeObject{"the code object has no AMDGPU metadata note"};
     const MsgpackValue* all = metadata.get("amdhsa.kernels");
     if (!all) return;
     for (const MsgpackValue& kernel : all->items) kernels.push_back(read_kernel(kernel));
@@ -181,8 +187,8 @@ private:
     k.dyn_stack = metadata.number_at(".uses_dynamic_stack", 0);
     if (const MsgpackValue* args = metadata.get(".args"))
       for (const MsgpackValue& a : args->items)
-        k.args.push_back({static_cast<uint32_t>(a.number_at(".offset", 0)), static_cast<uint32_t>(a.number_at(".size", 0)),
-                          a.text_at(".value_kind")});
+        k.args.push_back({static_cast<uint32_t>(a.number_at(".offset", 0)),
+                          static_cast<uint32_t>(a.number_at(".size", 0)), a.text_at(".value_kind")});
     return k;
   }
 
@@ -209,9 +215,12 @@ private:
 void relocate(const CodeObj& co, const Relocation& r) {
   const uint64_t value = co.base + r.value;
   char* where = reinterpret_cast<char*>(co.base + r.offset);
-  if (r.type == abs32_lo) memcpy(where, &value, 4);
-  else if (r.type == abs32_hi) memcpy(where, reinterpret_cast<const char*>(&value) + 4, 4);
-  else memcpy(where, &value, 8);
+  if (r.type == abs32_lo)
+    memcpy(where, &value, 4);
+  else if (r.type == abs32_hi)
+    memcpy(where, reinterpret_cast<const char*>(&value) + 4, 4);
+  else
+    memcpy(where, &value, 8);
 }
 
 CodeObj* place(const Loader& loaded, const Alloc& memory) {
@@ -228,16 +237,18 @@ CodeObj* place(const Loader& loaded, const Alloc& memory) {
     k->kd += co->base;
     k->entry += co->base;
   }
-  for (const auto& [name, symbol] : loaded.symbols) co->symbols[name] = {co->base + symbol.first, symbol.second};
+  for (const auto& [name, symbol] : loaded.symbols)
+    co->symbols[name] = {co->base + symbol.first, symbol.second};
   return co;
 }
 
-}  // namespace
+} // namespace
 
 CodeObj* load_code_object(const void* data, size_t size, std::string& error) {
   try {
     const Loader loaded(find_elf(static_cast<const uint8_t*>(data), size));
-    if (const Alloc* memory = mem_alloc(loaded.image.size(), MemKind::Code, "code object")) return place(loaded, *memory);
+    if (const Alloc* memory = mem_alloc(loaded.image.size(), MemKind::Code, "code object"))
+      return place(loaded, *memory);
     error = "out of memory";
   } catch (const BadCodeObject& bad) {
     error = bad.why;
@@ -253,4 +264,4 @@ void unload_code_object(CodeObj* co) {
   delete co;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

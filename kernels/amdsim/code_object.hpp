@@ -1,5 +1,5 @@
-// A loaded code object: its image in memory, its kernels with their resources and arguments, its symbols, and what of
-// its code has been decoded so far.
+// A loaded code object: its image in memory, its kernels with their resources and arguments, its symbols, and
+// what of its code has been decoded so far.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,21 +19,21 @@ struct Arg {
 struct Kernel {
   std::string name;
   CodeObj* co = nullptr;
-  uint64_t kd = 0, entry = 0;  // absolute addresses of the descriptor and of the first instruction
+  uint64_t kd = 0, entry = 0; // absolute addresses of the descriptor and of the first instruction
   uint32_t lds = 0, priv = 0, kernarg = 0, rsrc1 = 0, rsrc2 = 0, rsrc3 = 0, props = 0, preload = 0;
   uint32_t vgprs = 0, agprs = 0, sgprs = 0, max_wg = 1024;
   bool dyn_stack = false;
   std::vector<Arg> args;
-  uint32_t max_dyn_lds = 0;  // hipFuncSetAttribute
+  uint32_t max_dyn_lds = 0; // hipFuncSetAttribute
 };
 struct CodeObj {
-  std::string target;  // gfx942, gfx950
+  std::string target; // gfx942, gfx950
   uint64_t base = 0, size = 0;
   bool fnuz = true;
-  std::vector<Inst*>* table = nullptr;  // the running launch's decodings, by (pc - base) / 4
-  std::vector<Inst*> tables[2];         // FP8 as OCP, as FNUZ: an instruction is decoded to mean one of them
+  std::vector<Inst*>* table = nullptr; // the running launch's decodings, by (pc - base) / 4
+  std::vector<Inst*> tables[2];        // FP8 as OCP, as FNUZ: an instruction is decoded to mean one of them
   std::map<std::string, Kernel*> kernels;
-  std::map<std::string, std::pair<uint64_t, uint64_t>> symbols;  // absolute address, size
+  std::map<std::string, std::pair<uint64_t, uint64_t>> symbols; // absolute address, size
 
   void use_table(bool as_fnuz) {
     table = &tables[as_fnuz];
@@ -41,11 +41,13 @@ struct CodeObj {
   }
 };
 
-// From an ELF or a clang offload bundle. size 0: a bundle, or an ELF that tells its own. nullptr: `error` says why.
+// From an ELF or a clang offload bundle. size 0: a bundle, or an ELF that tells its own. nullptr: `error`
+// says why.
 CodeObj* load_code_object(const void* data, size_t size, std::string& error);
 void unload_code_object(CodeObj* co);
 
-// ---- of the loader ----------------------------------------------------------------------------------------------
+// ---- of the loader
+// ----------------------------------------------------------------------------------------------
 struct BadCodeObject {
   std::string why;
 };
@@ -53,6 +55,6 @@ struct ElfImage {
   const uint8_t* data;
   size_t bytes;
 };
-ElfImage find_elf(const uint8_t* data, size_t bytes);  // in a bundle: the one for gfx942, or else for gfx950
+ElfImage find_elf(const uint8_t* data, size_t bytes); // in a bundle: the one for gfx942, or else for gfx950
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -58,8 +58,9 @@ int amdsim_counts_last(amdsim_counts* counts) {
   const ApiCall call;
   const size_t room = counts ? counts->struct_size : 0;
   if (!room || !last_counts.struct_size) {
-    report("amdsim_counts_last: %s", room ? "no launch was counted yet; amdsim_collect_counts(1) comes before the launch"
-                                          : "struct_size is 0; set it to sizeof(struct amdsim_counts)");
+    report("amdsim_counts_last: %s",
+           room ? "no launch was counted yet; amdsim_collect_counts(1) comes before the launch"
+                : "struct_size is 0; set it to sizeof(struct amdsim_counts)");
     return -1;
   }
   memcpy(counts, &last_counts, std::min(room, sizeof last_counts));
@@ -72,4 +73,4 @@ int amdsim_xcc_count(void) {
   return C.device().xccs;
 }
 
-}  // extern "C"
+} // extern "C"

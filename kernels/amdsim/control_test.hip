@@ -11,7 +11,7 @@ __global__ void forever(volatile int* flag) {
   while (!*flag) {
   }
 }
-__global__ void sum_of_lds(int* out) {  // reads what nobody wrote
+__global__ void sum_of_lds(int* out) { // reads what nobody wrote
   __shared__ int lds[64];
   volatile int* v = lds;
   out[threadIdx.x] = v[threadIdx.x];
@@ -105,11 +105,13 @@ TEST_P(RefusedSettings, ChangeNothingAndSayWhatIsAllowed) {
   EXPECT_EQ(p.multiProcessorCount, 304);
 }
 INSTANTIATE_TEST_SUITE_P(, RefusedSettings,
-                         Values(Refused{"SCHEDULE", "random", "CHECK GUARD"}, Refused{"SCHED", "randomly", "random[:SEED]"},
-                                Refused{"SCHED", "random:", "random[:SEED]"}, Refused{"DEVICE", "mi300", "mi300x-cpx"},
-                                Refused{"CUS", "-1", "1 to 4096"}, Refused{"CUS", "80x", "1 to 4096"},
-                                Refused{"POISON", "xyz", "7fc0dead"}, Refused{"MFMA", "fast", "cdna3"},
-                                Refused{"TIMEOUT", "nan", "seconds"}, Refused{nullptr, "1", "CHECK GUARD"}));
+                         Values(Refused{"SCHEDULE", "random", "CHECK GUARD"},
+                                Refused{"SCHED", "randomly", "random[:SEED]"},
+                                Refused{"SCHED", "random:", "random[:SEED]"},
+                                Refused{"DEVICE", "mi300", "mi300x-cpx"}, Refused{"CUS", "-1", "1 to 4096"},
+                                Refused{"CUS", "80x", "1 to 4096"}, Refused{"POISON", "xyz", "7fc0dead"},
+                                Refused{"MFMA", "fast", "cdna3"}, Refused{"TIMEOUT", "nan", "seconds"},
+                                Refused{nullptr, "1", "CHECK GUARD"}));
 
 struct Preset {
   const char* name;
@@ -133,8 +135,8 @@ TEST_P(Presets, SayWhatTheDeviceIs) {
   EXPECT_EQ(p.multiProcessorCount, 20);
 }
 INSTANTIATE_TEST_SUITE_P(, Presets,
-                         Values(Preset{"mi300x", 304, 8, 192}, Preset{"mi300a", 228, 6, 128}, Preset{"mi300x-cpx", 38, 1, 24},
-                                Preset{"cu80", 80, 4, 192}));
+                         Values(Preset{"mi300x", 304, 8, 192}, Preset{"mi300a", 228, 6, 128},
+                                Preset{"mi300x-cpx", 38, 1, 24}, Preset{"cu80", 80, 4, 192}));
 
 TEST_F(Control, ADeviceHasNoMoreMemoryThanItSays) {
   ASSERT_EQ(amdsim_set("DEVICE", "mi300x-cpx"), 0);
@@ -144,4 +146,4 @@ TEST_F(Control, ADeviceHasNoMoreMemoryThanItSays) {
   EXPECT_EQ(hipFree(p), hipSuccess);
 }
 
-}  // namespace
+} // namespace

@@ -1,4 +1,5 @@
-// Every decoded instruction has a counter of its own; a launch's counts are what they grew by, summed by class.
+// Every decoded instruction has a counter of its own; a launch's counts are what they grew by, summed by
+// class.
 #include "counts.hpp"
 
 #include "settings.hpp"
@@ -19,8 +20,8 @@ namespace {
 struct ClassField {
   Class klass;
   const char* name;
-  uint64_t amdsim_counts::*instructions;
-  uint64_t amdsim_counts::*bytes;
+  uint64_t amdsim_counts::* instructions;
+  uint64_t amdsim_counts::* bytes;
 };
 const ClassField class_fields[] = {
     {C_VALU, "valu", &amdsim_counts::valu, nullptr},
@@ -40,7 +41,7 @@ const ClassField class_fields[] = {
     {C_WAITCNT, "waitcnt", &amdsim_counts::waitcnt, nullptr},
     {C_OTHER, "other", &amdsim_counts::other, nullptr},
 };
-std::map<std::string, uint64_t> mfma_by_shape;  // of the last launch
+std::map<std::string, uint64_t> mfma_by_shape; // of the last launch
 
 // V_MFMA_F32_16X16X32_FP8_FP8 -> 16 * 16 * 32; forms of several blocks say so: _2B
 uint64_t multiply_adds(const std::string& mfma) {
@@ -67,7 +68,7 @@ void count_instruction(Inst& in, uint64_t instructions_by_class[]) {
   last_counts.mfma_multiply_adds += grown * multiply_adds(in.name);
 }
 
-}  // namespace
+} // namespace
 
 void counts_start() { memset(class_bytes, 0, sizeof class_bytes); }
 
@@ -93,17 +94,20 @@ void counts_finish(const Kernel& k, const LaunchDims& d, uint64_t waves, uint64_
   last_counts.threads_per_block = d.block[0] * d.block[1] * d.block[2];
 }
 
-// ---- AMDSIM_STATS=2: one line of JSON for a launch ----------------------------------------------------------------
+// ---- AMDSIM_STATS=2: one line of JSON for a launch
+// ----------------------------------------------------------------
 namespace {
 
 struct JsonObject {
   std::string text;
-  double divisor;  // 1: whole numbers
+  double divisor; // 1: whole numbers
 
   void add(const std::string& key, uint64_t value) {
     char number[60];
-    if (divisor == 1) snprintf(number, sizeof number, "%llu", (unsigned long long)value);
-    else snprintf(number, sizeof number, "%.10g", value / divisor);
+    if (divisor == 1)
+      snprintf(number, sizeof number, "%llu", (unsigned long long)value);
+    else
+      snprintf(number, sizeof number, "%.10g", value / divisor);
     text += (text.empty() ? "\"" : ", \"") + key + "\": " + number;
   }
 };
@@ -117,12 +121,13 @@ std::string counts_json(double divisor) {
   return "{" + counts.text + ", \"mfma_by_shape\": {" + shapes.text + "}}";
 }
 
-}  // namespace
+} // namespace
 
 void print_counts(const Kernel& k, const LaunchDims& d, double seconds) {
   const double waves = last_counts.waves ? last_counts.waves : 1;
   fprintf(stderr,
-          "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"lds\": %u, \"status\": \"%s\", "
+          "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"lds\": %u, \"status\": "
+          "\"%s\", "
           "\"waves\": %llu, \"seconds\": %.6f, \"instructions\": %llu, \"total\": %s, \"per_wave\": %s}\n",
           k.name.c_str(), d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], R.lds_size,
           R.status == Status::Ok ? "ok" : "failed", (unsigned long long)last_counts.waves, seconds,
@@ -130,4 +135,4 @@ void print_counts(const Kernel& k, const LaunchDims& d, double seconds) {
   fflush(stderr);
 }
 
-}  // namespace amdsim
+} // namespace amdsim

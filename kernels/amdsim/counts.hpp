@@ -5,8 +5,8 @@
 
 namespace amdsim {
 
-extern bool collect_counts;             // amdsim_collect_counts(), or AMDSIM_STATS=2
-extern uint64_t class_bytes[C_COUNT];   // of the running launch, summed over active lanes
+extern bool collect_counts;           // amdsim_collect_counts(), or AMDSIM_STATS=2
+extern uint64_t class_bytes[C_COUNT]; // of the running launch, summed over active lanes
 extern amdsim_counts last_counts;
 
 inline void count_bytes(const Wave& w, const Inst& in) {
@@ -15,6 +15,6 @@ inline void count_bytes(const Wave& w, const Inst& in) {
 
 void counts_start();
 void counts_finish(const Kernel& k, const LaunchDims& d, uint64_t waves, uint64_t max_block_instructions);
-void print_counts(const Kernel& k, const LaunchDims& d, double seconds);  // a line of JSON
+void print_counts(const Kernel& k, const LaunchDims& d, double seconds); // a line of JSON
 
-}  // namespace amdsim
+} // namespace amdsim

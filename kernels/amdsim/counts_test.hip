@@ -6,7 +6,7 @@ using namespace amdsim_test;
 namespace {
 
 __global__ void store_one(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
-__global__ void loop_of_block(int* out) {  // block b goes round 10 b times
+__global__ void loop_of_block(int* out) { // block b goes round 10 b times
   int sum = 0;
   for (unsigned i = 0; i < 10 * blockIdx.x; i++) sum += out[i & 63];
   out[64 + blockIdx.x] = sum;
@@ -22,7 +22,8 @@ __global__ void matrix([[maybe_unused]] float* out) {
 #ifdef __HIP_DEVICE_COMPILE__
   typedef float v4f __attribute__((ext_vector_type(4)));
   v4f sum = {};
-  for (int i = 0; i < 3; i++) sum = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(0x3838383838383838, 0x3838383838383838, sum, 0, 0, 0);
+  for (int i = 0; i < 3; i++)
+    sum = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(0x3838383838383838, 0x3838383838383838, sum, 0, 0, 0);
   out[threadIdx.x] = sum[0];
 #endif
 }
@@ -49,7 +50,8 @@ TEST_F(Counts, AStoreOfEveryLane) {
   EXPECT_EQ(c.vmem_store, 10u);
   EXPECT_EQ(c.vmem_store_bytes, 5u * 128 * 4);
   EXPECT_EQ(c.vmem_load + c.lds + c.mfma + c.barrier, 0u);
-  EXPECT_EQ(c.instructions, c.valu + c.valu_packed + c.trans + c.vmem_store + c.smem + c.salu + c.branch + c.waitcnt + c.other);
+  EXPECT_EQ(c.instructions, c.valu + c.valu_packed + c.trans + c.vmem_store + c.smem + c.salu + c.branch +
+                                c.waitcnt + c.other);
 }
 
 TEST_F(Counts, AreOfTheLastLaunchOnly) {
@@ -111,4 +113,4 @@ TEST_F(Counts, OffKeepsTheLastOnes) {
   EXPECT_EQ(last().vmem_store, 10u);
 }
 
-}  // namespace
+} // namespace

@@ -1,4 +1,5 @@
-// Edge coverage of machine code: the map must show the other side of a branch, and nothing but what was executed.
+// Edge coverage of machine code: the map must show the other side of a branch, and nothing but what was
+// executed.
 #include "testing.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr size_t map_bytes = 65536;
 
-__global__ void steps(int* out, int n) {  // a loop and a branch that depend on data
+__global__ void steps(int* out, int n) { // a loop and a branch that depend on data
   int sum = 0;
   for (int i = 0; i < n; i++) sum += out[i & 7] * i;
   if (n > 10) out[9] = sum;
@@ -26,8 +27,7 @@ __global__ void divergent(int* out, int lanes) {
   if (static_cast<int>(threadIdx.x) < lanes) out[threadIdx.x] = 1;
 }
 
-template <class Launch>
-Map covered(Launch launch, size_t bytes = map_bytes) {
+template <class Launch> Map covered(Launch launch, size_t bytes = map_bytes) {
   Map map(bytes);
   EXPECT_EQ(amdsim_coverage_into(map.data(), map.size()), 0);
   launch();
@@ -72,7 +72,9 @@ TEST_F(Coverage, CountersAddUpAndSaturate) {
   for (int launch = 0; launch < 3; launch++) steps<<<1, 64>>>(out, 5);
   const Map three = map;
   for (int launch = 0; launch < 300; launch++) steps<<<1, 64>>>(out, 5);
-  EXPECT_EQ(*std::min_element(three.begin(), three.end(), [](int a, int b) { return (a ? a : 256) < (b ? b : 256); }), 3);
+  EXPECT_EQ(*std::min_element(three.begin(), three.end(),
+                              [](int a, int b) { return (a ? a : 256) < (b ? b : 256); }),
+            3);
   for (size_t i = 0; i < map.size(); i++) EXPECT_EQ(map[i], three[i] ? 255 : 0);
 }
 
@@ -110,7 +112,8 @@ TEST_F(Coverage, AMapHasAPowerOfTwoOfBytes) {
     EXPECT_EQ(amdsim_coverage_into(map.data(), bytes), -1);
     EXPECT_NE(std::string(amdsim_last_message()).find("power of two"), std::string::npos);
   }
-  for (size_t bytes : {1, 64, 4096}) EXPECT_GT(counters(covered([&] { steps<<<1, 64>>>(out, 5); }, bytes)), 0u);
+  for (size_t bytes : {1, 64, 4096})
+    EXPECT_GT(counters(covered([&] { steps<<<1, 64>>>(out, 5); }, bytes)), 0u);
 }
 
 TEST_F(Coverage, WhatAFaultedLaunchExecutedIsCovered) {
@@ -124,4 +127,4 @@ TEST_F(Coverage, WhatAFaultedLaunchExecutedIsCovered) {
   EXPECT_GT(counters(map), 0u);
 }
 
-}  // namespace
+} // namespace

@@ -1,5 +1,5 @@
-// The decoder: LLVM's disassembler gives an instruction's name, size and text; its fields are read from its bits by the
-// handlers. What LLVM 19 does not know of gfx950 is in a table.
+// The decoder: LLVM's disassembler gives an instruction's name, size and text; its fields are read from its
+// bits by the handlers. What LLVM 19 does not know of gfx950 is in a table.
 #include "instruction.hpp"
 
 #include <cctype>
@@ -14,16 +14,17 @@ namespace {
 
 constexpr unsigned longest_instruction_bytes = 20;
 
-// ---- formats ----------------------------------------------------------------------------------------------------
-// VOP1, VOP2 and VOPC have variants, which the first operand's number announces.
+// ---- formats
+// ---------------------------------------------------------------------------------------------------- VOP1,
+// VOP2 and VOPC have variants, which the first operand's number announces.
 struct VopFormats {
   const char *plain, *literal, *sdwa, *dpp;
 };
 const char* vop_format(uint32_t word, const VopFormats& f) {
   switch (word & 511) {
-    case 249: return f.sdwa;
-    case 250: return f.dpp;
-    case 255: return f.literal;
+  case 249: return f.sdwa;
+  case 250: return f.dpp;
+  case 255: return f.literal;
   }
   return f.plain;
 }
@@ -34,10 +35,10 @@ struct Format {
   uint32_t bits;
   const char* name;
 };
-constexpr Format formats[] = {
-    {23, 0x17d, "SOP1"}, {23, 0x17e, "SOPC"}, {23, 0x17f, "SOPP"}, {28, 0xb, "SOPK"}, {30, 0x2, "SOP2"},
-    {23, 0x1a7, "VOP3P"}, {26, 0x30, "SMEM"}, {26, 0x34, "VOP3"}, {26, 0x36, "DS"}, {26, 0x37, "FLAT"},
-    {26, 0x38, "MUBUF"}, {26, 0x3a, "MTBUF"}};
+constexpr Format formats[] = {{23, 0x17d, "SOP1"}, {23, 0x17e, "SOPC"}, {23, 0x17f, "SOPP"},
+                              {28, 0xb, "SOPK"},   {30, 0x2, "SOP2"},   {23, 0x1a7, "VOP3P"},
+                              {26, 0x30, "SMEM"},  {26, 0x34, "VOP3"},  {26, 0x36, "DS"},
+                              {26, 0x37, "FLAT"},  {26, 0x38, "MUBUF"}, {26, 0x3a, "MTBUF"}};
 constexpr const char* flat_segments[] = {"FLAT", "SCRATCH", "GLOBAL", "?"};
 
 std::string_view format_of(uint32_t word) {
@@ -45,11 +46,13 @@ std::string_view format_of(uint32_t word) {
   if (word >> 25 == 0x3e) return vop_format(word, {"VOPC", "VOPC_LIT", "VOPC_SDWA", "VOPC_DPP"});
   if (!(word >> 31)) return vop_format(word, {"VOP2", "VOP2_LIT", "VOP2_SDWA", "VOP2_DPP"});
   for (const Format& f : formats)
-    if (word >> f.shift == f.bits) return f.name == std::string_view("FLAT") ? flat_segments[word >> 14 & 3] : f.name;
+    if (word >> f.shift == f.bits)
+      return f.name == std::string_view("FLAT") ? flat_segments[word >> 14 & 3] : f.name;
   return "?";
 }
 
-// ---- gfx950 -----------------------------------------------------------------------------------------------------
+// ---- gfx950
+// -----------------------------------------------------------------------------------------------------
 struct Gfx950Instruction {
   std::string_view format;
   const char* name;
@@ -88,8 +91,11 @@ bool decode_gfx950(uint64_t pc, Inst& in) {
   for (const Gfx950Instruction& known : gfx950_instructions) {
     if (format != known.format || opcode_of(low, format) != known.opcode) continue;
     char text[200];
-    if (format == "VOP1") snprintf(text, sizeof text, "%s v%u, v%u", known.name, low >> 17 & 255, low & 255);
-    else snprintf(text, sizeof text, "%s v%u, (%#x, %#x, %#x)", known.name, low & 255, high & 511, high >> 9 & 511, high >> 18 & 511);
+    if (format == "VOP1")
+      snprintf(text, sizeof text, "%s v%u, v%u", known.name, low >> 17 & 255, low & 255);
+    else
+      snprintf(text, sizeof text, "%s v%u, (%#x, %#x, %#x)", known.name, low & 255, high & 511,
+               high >> 9 & 511, high >> 18 & 511);
     in.text = text;
     in.name = upper(known.name);
     in.size = format == "VOP1" ? 4 : 8;
@@ -99,7 +105,8 @@ bool decode_gfx950(uint64_t pc, Inst& in) {
   return false;
 }
 
-// ---- gfx942 -----------------------------------------------------------------------------------------------------
+// ---- gfx942
+// -----------------------------------------------------------------------------------------------------
 LLVMDisasmContextRef disassembler() {
   static const LLVMDisasmContextRef context = [] {
     LLVMInitializeAMDGPUTargetInfo();
@@ -131,13 +138,13 @@ std::string name_in(const std::string& text) {
   return upper(name);
 }
 
-}  // namespace
+} // namespace
 
 bool decode(uint64_t pc, Inst& in, std::string& error, bool gfx950) {
   if (!disassembler()) return error = "LLVM has no disassembler for gfx942", false;
   char text[512];
-  const size_t size = LLVMDisasmInstruction(disassembler(), reinterpret_cast<uint8_t*>(pc), longest_instruction_bytes, pc,
-                                            text, sizeof text);
+  const size_t size = LLVMDisasmInstruction(disassembler(), reinterpret_cast<uint8_t*>(pc),
+                                            longest_instruction_bytes, pc, text, sizeof text);
   if (!size && gfx950 && decode_gfx950(pc, in)) return true;
   if (!size) return error = "no instruction of gfx942", false;
   in.text = tidy(text);
@@ -148,4 +155,4 @@ bool decode(uint64_t pc, Inst& in, std::string& error, bool gfx950) {
   return true;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

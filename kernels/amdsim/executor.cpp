@@ -1,5 +1,5 @@
-// Blocks and waves of a launch, in the order of AMDSIM_SCHED. Blocks run one after the other, or AMDSIM_RESIDENT of them
-// side by side; a wave runs until a barrier, its end or its quantum.
+// Blocks and waves of a launch, in the order of AMDSIM_SCHED. Blocks run one after the other, or
+// AMDSIM_RESIDENT of them side by side; a wave runs until a barrier, its end or its quantum.
 #include "executor.hpp"
 
 #include "counts.hpp"
@@ -31,8 +31,9 @@ struct Progress {
 } progress;
 std::mt19937_64 shuffler;
 
-// ---- what the kernel reads of its launch ------------------------------------------------------------------------
-// Kept between launches, one for each size: allocating costs more than a small kernel.
+// ---- what the kernel reads of its launch
+// ------------------------------------------------------------------------ Kept between launches, one for
+// each size: allocating costs more than a small kernel.
 uint64_t buffer_of(size_t bytes, const char* what) {
   static auto& buffers = *new std::map<std::pair<size_t, const char*>, Alloc*>;
   Alloc*& a = buffers[{bytes, what}];
@@ -42,24 +43,33 @@ uint64_t buffer_of(size_t bytes, const char* what) {
 
 void write_packet(const LaunchBuffers& b, const Kernel& k, const LaunchDims& d) {
   const uint32_t dims = d.grid[2] > 1 || d.block[2] > 1 ? 3 : d.grid[1] > 1 || d.block[1] > 1 ? 2 : 1;
-  const uint32_t words[16] = {dims << 16, d.block[0] | d.block[1] << 16, d.block[2], d.grid[0] * d.block[0],
-                              d.grid[1] * d.block[1], d.grid[2] * d.block[2], k.priv, R.lds_size};
+  const uint32_t words[16] = {dims << 16,
+                              d.block[0] | d.block[1] << 16,
+                              d.block[2],
+                              d.grid[0] * d.block[0],
+                              d.grid[1] * d.block[1],
+                              d.grid[2] * d.block[2],
+                              k.priv,
+                              R.lds_size};
   memcpy((char*)b.packet, words, sizeof words);
   memcpy((char*)b.packet + 32, &k.kd, 8);
   memcpy((char*)b.packet + 40, &b.kernarg, 8);
 }
 
 bool prepare_buffers(const Kernel& k, const LaunchDims& d, const std::vector<uint8_t>& kernarg) {
-  progress.buffers = {buffer_of(std::max<size_t>(kernarg.size(), 16), "kernel arguments"), buffer_of(64, "dispatch packet")};
+  progress.buffers = {buffer_of(std::max<size_t>(kernarg.size(), 16), "kernel arguments"),
+                      buffer_of(64, "dispatch packet")};
   if (!progress.buffers.kernarg || !progress.buffers.packet) return false;
   memcpy((void*)progress.buffers.kernarg, kernarg.data(), kernarg.size());
   write_packet(progress.buffers, k, d);
   return true;
 }
 
-// ---- blocks -----------------------------------------------------------------------------------------------------
+// ---- blocks
+// -----------------------------------------------------------------------------------------------------
 void start_block(Group& g) {
-  const uint64_t i = C.sched == sched_reverse ? progress.blocks - 1 - progress.next_block : progress.next_block;
+  const uint64_t i =
+      C.sched == sched_reverse ? progress.blocks - 1 - progress.next_block : progress.next_block;
   progress.next_block++;
   g.gid[0] = i % R.d.grid[0];
   g.gid[1] = i / R.d.grid[0] % R.d.grid[1];
@@ -116,13 +126,16 @@ void run_blocks(CodeObj& co) {
     for (Group* g : progress.live) {
       if (!g->active || !run_turn(*g, co)) continue;
       finish_block(*g);
-      if (progress.next_block < progress.blocks) start_block(*g);
-      else active--;
+      if (progress.next_block < progress.blocks)
+        start_block(*g);
+      else
+        active--;
     }
   }
 }
 
-// ---- a launch ---------------------------------------------------------------------------------------------------
+// ---- a launch
+// ---------------------------------------------------------------------------------------------------
 void start_launch(Kernel& k, const LaunchDims& d, uint32_t dyn_lds) {
   R.k = &k;
   R.d = d;
@@ -164,15 +177,16 @@ void finish_launch() {
 }
 
 void print_launch(const Kernel& k, const LaunchDims& d, double seconds) {
-  say("kernel %s grid (%u,%u,%u) block (%u,%u,%u) lds %u: %s, %llu wave instructions, %.3f s, %.3g/s", k.name.c_str(),
-      d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], R.lds_size,
+  say("kernel %s grid (%u,%u,%u) block (%u,%u,%u) lds %u: %s, %llu wave instructions, %.3f s, %.3g/s",
+      k.name.c_str(), d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], R.lds_size,
       R.status == Status::Ok ? "ok" : "FAILED", (unsigned long long)progress.instructions, seconds,
       progress.instructions / seconds);
 }
 
-}  // namespace
+} // namespace
 
-Status run_kernel(Kernel* k, const LaunchDims& d, uint32_t dyn_lds, const std::vector<uint8_t>& kernarg, std::string& msg) {
+Status run_kernel(Kernel* k, const LaunchDims& d, uint32_t dyn_lds, const std::vector<uint8_t>& kernarg,
+                  std::string& msg) {
   install_signals();
   start_launch(*k, d, dyn_lds);
   if (!prepare_buffers(*k, d, kernarg)) {
@@ -184,9 +198,11 @@ Status run_kernel(Kernel* k, const LaunchDims& d, uint32_t dyn_lds, const std::v
   if (R.status != Status::Ok) msg = R.msg;
   finish_launch();
   if (collect_counts || C.stats > 1) counts_finish(*k, d, progress.waves, progress.max_block_instructions);
-  if (C.stats > 1) print_counts(*k, d, now_seconds() - start);
-  else if (C.trace || C.stats) print_launch(*k, d, now_seconds() - start);
+  if (C.stats > 1)
+    print_counts(*k, d, now_seconds() - start);
+  else if (C.trace || C.stats)
+    print_launch(*k, d, now_seconds() - start);
   return R.status;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

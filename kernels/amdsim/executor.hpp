@@ -12,7 +12,7 @@
 namespace amdsim {
 
 struct LaunchDims {
-  uint32_t grid[3], block[3];  // grid in blocks
+  uint32_t grid[3], block[3]; // grid in blocks
 };
 
 // The running launch. There is one at a time: the runtime holds its lock.
@@ -28,11 +28,12 @@ struct RunState {
   Status status = Status::Ok;
   std::string msg;
   bool fnuz = true;
-  Alloc* last[4] = {nullptr, nullptr, nullptr, nullptr};  // allocations found last, asked first
+  Alloc* last[4] = {nullptr, nullptr, nullptr, nullptr}; // allocations found last, asked first
 };
 extern RunState R;
 
-Status run_kernel(Kernel* k, const LaunchDims& d, uint32_t dyn_lds, const std::vector<uint8_t>& kernarg, std::string& msg);
-void apply_mode(Wave& w);  // the host's denormal bits, from the wave's MODE
+Status run_kernel(Kernel* k, const LaunchDims& d, uint32_t dyn_lds, const std::vector<uint8_t>& kernarg,
+                  std::string& msg);
+void apply_mode(Wave& w); // the host's denormal bits, from the wave's MODE
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -1,5 +1,6 @@
-// How a launch ends early, and what is said about it. A fault jumps (siglongjmp) from the instruction's handler, or from
-// the signal handler, back to run_kernel(): whatever needs a destructor must not live in between.
+// How a launch ends early, and what is said about it. A fault jumps (siglongjmp) from the instruction's
+// handler, or from the signal handler, back to run_kernel(): whatever needs a destructor must not live in
+// between.
 #include "faults.hpp"
 
 #include "executor.hpp"
@@ -14,7 +15,8 @@ namespace amdsim {
 std::string last_message;
 bool quiet = false;
 
-// ---- messages ---------------------------------------------------------------------------------------------------
+// ---- messages
+// ---------------------------------------------------------------------------------------------------
 static std::string format_list(const char* format, va_list arguments) {
   char text[2000];
   vsnprintf(text, sizeof text, format, arguments);
@@ -50,13 +52,14 @@ static std::string where() {
   }
   const uint32_t* block = R.w->grp->gid;
   const char *quote = R.in ? "`" : "", *text = R.in ? R.in->text.c_str() : "";
-  snprintf(b, sizeof b, "kernel '%s', block (%u,%u,%u) wave %d, pc +%#llx%s%s%.300s%s", R.k->name.c_str(), block[0], block[1],
-           block[2], R.w->id, (unsigned long long)(R.w->pc() - R.k->entry), R.in ? " " : "", quote, text, quote);
+  snprintf(b, sizeof b, "kernel '%s', block (%u,%u,%u) wave %d, pc +%#llx%s%s%.300s%s", R.k->name.c_str(),
+           block[0], block[1], block[2], R.w->id, (unsigned long long)(R.w->pc() - R.k->entry),
+           R.in ? " " : "", quote, text, quote);
   return b;
 }
 
 void fault(Status status, const char* format, ...) {
-  static char what[1200];  // no std::string: the jump would leak it
+  static char what[1200]; // no std::string: the jump would leak it
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(what, sizeof what, format, arguments);
@@ -66,12 +69,13 @@ void fault(Status status, const char* format, ...) {
   siglongjmp(R.jb, 1);
 }
 
-// ---- signals ----------------------------------------------------------------------------------------------------
+// ---- signals
+// ----------------------------------------------------------------------------------------------------
 namespace {
 
 struct Handled {
   int signal;
-  struct sigaction before;  // the program's own, a sanitizer's or libFuzzer's
+  struct sigaction before; // the program's own, a sanitizer's or libFuzzer's
 } handled[] = {{SIGSEGV, {}}, {SIGBUS, {}}, {SIGFPE, {}}};
 
 void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction& before) {
@@ -79,7 +83,7 @@ void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction&
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
   fprintf(stderr, "amdsim: signal %d in host code at address %p: %s\n", signal, info->si_addr,
           mem_describe((uintptr_t)info->si_addr));
-  sigaction(signal, &before, nullptr);  // the fault happens again, with the program's own disposition
+  sigaction(signal, &before, nullptr); // the fault happens again, with the program's own disposition
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
@@ -91,10 +95,11 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     if (h.signal == signal) pass_on(signal, info, context, h.before);
 }
 
-}  // namespace
+} // namespace
 
-// SA_NODEFER leaves the signal mask alone, so that the jump out of the handler has nothing to restore. SA_ONSTACK: where
-// a sanitizer gave the thread a second stack, an overflow of the first still reaches its report.
+// SA_NODEFER leaves the signal mask alone, so that the jump out of the handler has nothing to restore.
+// SA_ONSTACK: where a sanitizer gave the thread a second stack, an overflow of the first still reaches its
+// report.
 void install_signals() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -105,4 +110,4 @@ void install_signals() {
   });
 }
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -1,5 +1,5 @@
-// Faults end a launch: the instruction that meets one jumps out of the interpreter. So does the signal of an access to a
-// guard page. Every message goes to stderr and stays readable as amdsim_last_message().
+// Faults end a launch: the instruction that meets one jumps out of the interpreter. So does the signal of an
+// access to a guard page. Every message goes to stderr and stays readable as amdsim_last_message().
 #pragma once
 #include <string>
 
@@ -11,10 +11,11 @@ enum class Status { Ok, Fault, Trap, Unimplemented, Timeout };
 [[noreturn]] void fault(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 void install_signals();
 
-void say(const char* format, ...) __attribute__((format(printf, 1, 2)));     // a line of trace
-void report(const char* format, ...) __attribute__((format(printf, 1, 2)));  // a fault or misuse: kept as last message
+void say(const char* format, ...) __attribute__((format(printf, 1, 2))); // a line of trace
+void report(const char* format, ...)
+    __attribute__((format(printf, 1, 2))); // a fault or misuse: kept as last message
 
 extern std::string last_message;
 extern bool quiet;
 
-}  // namespace amdsim
+} // namespace amdsim

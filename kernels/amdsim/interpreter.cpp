@@ -1,4 +1,5 @@
-// Fetch, decode once, call the handler. Handlers advance the program counter; ~0 in it means that the wave has ended.
+// Fetch, decode once, call the handler. Handlers advance the program counter; ~0 in it means that the wave
+// has ended.
 #include "interpreter.hpp"
 
 #include "counts.hpp"
@@ -27,7 +28,8 @@ Inst* translate(CodeObj& co, uint64_t pc) {
     memcpy(words, (void*)pc, 8);
     delete in;
     (*co.table)[(pc - co.base) / 4] = nullptr;
-    fault(Status::Unimplemented, "cannot decode the instruction words %08x %08x: %s", words[0], words[1], error.c_str());
+    fault(Status::Unimplemented, "cannot decode the instruction words %08x %08x: %s", words[0], words[1],
+          error.c_str());
   }
   if (!select_inst(*in, R.fnuz)) in->nat = do_refuse;
   classify(*in);
@@ -43,8 +45,7 @@ void trace(const Wave& w, const Inst& in, uint64_t pc) {
 // Who looks at the instructions. Each has a loop of its own, so that the plain one does not even ask.
 enum Watch { nobody, coverage_only, everybody };
 
-template <Watch watch>
-uint64_t run(Wave& w, CodeObj& co, uint64_t budget) {
+template <Watch watch> uint64_t run(Wave& w, CodeObj& co, uint64_t budget) {
   const uint64_t base = co.base, size = co.size;
   Inst** const table = co.table->data();
   const bool tracing = C.trace > 1, counting = collect_counts || C.stats > 1, covering = coverage.counters;
@@ -78,12 +79,13 @@ uint64_t run(Wave& w, CodeObj& co, uint64_t budget) {
 
 void check_limits(const Wave& w) {
   if (C.max_inst && w.ninst > C.max_inst)
-    fault(Status::Timeout, "a wave ran more than AMDSIM_MAX_INST=%llu instructions", (unsigned long long)C.max_inst);
+    fault(Status::Timeout, "a wave ran more than AMDSIM_MAX_INST=%llu instructions",
+          (unsigned long long)C.max_inst);
   if (deadline && now_seconds() > deadline)
     fault(Status::Timeout, "the launch ran longer than AMDSIM_TIMEOUT=%g seconds", C.timeout);
 }
 
-}  // namespace
+} // namespace
 
 double now_seconds() {
   timespec t;
@@ -110,4 +112,4 @@ void run_wave(Wave& w, CodeObj& co, uint64_t budget) {
   check_limits(w);
 }
 
-}  // namespace amdsim
+} // namespace amdsim

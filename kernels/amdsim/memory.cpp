@@ -1,6 +1,7 @@
-// Allocations. One is laid out as guard | pages | guard; its end (or its beginning) touches a guard to 256 bytes, and
-// check_global() is exact to the byte. A campaign allocates for hours: the latest freed allocations stay reserved, older
-// ones give their addresses back, small mappings are used again with their pages.
+// Allocations. One is laid out as guard | pages | guard; its end (or its beginning) touches a guard to 256
+// bytes, and check_global() is exact to the byte. A campaign allocates for hours: the latest freed
+// allocations stay reserved, older ones give their addresses back, small mappings are used again with their
+// pages.
 #include "memory.hpp"
 
 #include "executor.hpp"
@@ -16,14 +17,15 @@ namespace amdsim {
 namespace {
 
 constexpr size_t page_bytes = 4096, guard_bytes = 1 << 20;
-constexpr size_t alignment_bytes = 256;               // of a start, and of the distance from a guard
-constexpr size_t freed_kept = 512;                    // freed allocations whose addresses stay inaccessible
-constexpr size_t cached_bytes_most = 128 << 10;       // larger mappings give their pages back at once
+constexpr size_t alignment_bytes = 256;         // of a start, and of the distance from a guard
+constexpr size_t freed_kept = 512;              // freed allocations whose addresses stay inaccessible
+constexpr size_t cached_bytes_most = 128 << 10; // larger mappings give their pages back at once
 constexpr size_t cached_mappings_most = 512;
-constexpr size_t poisoned_bytes_most = 256 << 20;     // larger allocations are sparse: filling would touch them
+constexpr size_t poisoned_bytes_most = 256 << 20; // larger allocations are sparse: filling would touch them
 
 std::map<uintptr_t, Alloc*>& allocs() {
-  static auto* all = new std::map<uintptr_t, Alloc*>;  // never destroyed: programs free from their exit handlers
+  static auto* all =
+      new std::map<uintptr_t, Alloc*>; // never destroyed: programs free from their exit handlers
   return *all;
 }
 std::deque<Alloc*>& freed_ring() {
@@ -35,7 +37,8 @@ uint64_t next_id = 1;
 
 bool counts_as_used(MemKind kind) { return kind != MemKind::Internal; }
 
-// ---- mappings ---------------------------------------------------------------------------------------------------
+// ---- mappings
+// ---------------------------------------------------------------------------------------------------
 struct Mapping {
   char* start = nullptr;
   bool used_before = false;
@@ -58,7 +61,8 @@ size_t body_bytes(size_t bytes) {
 }
 
 Mapping take_mapping(size_t body, size_t guard) {
-  if (auto cached = mapping_cache().find(body); guard && cached != mapping_cache().end() && !cached->second.empty()) {
+  if (auto cached = mapping_cache().find(body);
+      guard && cached != mapping_cache().end() && !cached->second.empty()) {
     char* start = cached->second.back();
     cached->second.pop_back();
     cached_mappings--;
@@ -81,8 +85,10 @@ void give_mapping_back(const Alloc& a) {
 
 // The pages of a large mapping are dropped, those of a small one only hidden.
 void make_inaccessible(const Alloc& a) {
-  if (a.maplen - 2 * guard_bytes <= cached_bytes_most) mprotect((char*)a.map + guard_bytes, a.maplen - 2 * guard_bytes, PROT_NONE);
-  else mmap((void*)a.map, a.maplen, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (a.maplen - 2 * guard_bytes <= cached_bytes_most)
+    mprotect((char*)a.map + guard_bytes, a.maplen - 2 * guard_bytes, PROT_NONE);
+  else
+    mmap((void*)a.map, a.maplen, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void forget(Alloc* a) {
@@ -102,11 +108,14 @@ void retire_oldest_freed() {
 void fill_new(const Alloc& a, bool used_before) {
   char* body = (char*)(a.base & ~(page_bytes - 1));
   if (used_before) memset(body, 0, a.accessible_bytes);
-  if (!C.poison || a.kind == MemKind::Code || a.kind == MemKind::Internal || a.end - a.base > poisoned_bytes_most) return;
-  std::fill_n((uint32_t*)a.base, round_up(std::max<size_t>(a.end - a.base, 1), alignment_bytes) / 4, C.poison_value);
+  if (!C.poison || a.kind == MemKind::Code || a.kind == MemKind::Internal ||
+      a.end - a.base > poisoned_bytes_most)
+    return;
+  std::fill_n((uint32_t*)a.base, round_up(std::max<size_t>(a.end - a.base, 1), alignment_bytes) / 4,
+              C.poison_value);
 }
 
-}  // namespace
+} // namespace
 
 size_t mem_total() { return C.mem_bytes(); }
 size_t mem_used() { return used_bytes; }
@@ -114,7 +123,8 @@ size_t mem_used() { return used_bytes; }
 Alloc* mem_alloc(size_t bytes, MemKind kind, const char* what, unsigned flags) {
   init_config();
   if (bytes > C.mem_bytes() || used_bytes + bytes > C.mem_bytes()) return nullptr;
-  const size_t padded = round_up(std::max<size_t>(bytes, 1), alignment_bytes), pages = round_up(padded, page_bytes);
+  const size_t padded = round_up(std::max<size_t>(bytes, 1), alignment_bytes),
+               pages = round_up(padded, page_bytes);
   const size_t guard = C.guard == guard_off ? 0 : guard_bytes, body = guard ? body_bytes(pages) : pages;
   const Mapping mapping = take_mapping(body, guard);
   if (!mapping.start) return nullptr;
@@ -184,12 +194,14 @@ bool mem_unregister(void* p) {
   return true;
 }
 
-// ---- words for messages -----------------------------------------------------------------------------------------
+// ---- words for messages
+// -----------------------------------------------------------------------------------------
 static char description[400];
 
 static const char* describe(size_t distance, const char* relation, const Alloc& a) {
-  snprintf(description, sizeof description, "%zu bytes %s %s%s #%llu of %zu bytes at %#zx", distance, relation,
-           a.freed ? "FREED " : "", a.what.c_str(), (unsigned long long)a.id, a.end - a.base, a.base);
+  snprintf(description, sizeof description, "%zu bytes %s %s%s #%llu of %zu bytes at %#zx", distance,
+           relation, a.freed ? "FREED " : "", a.what.c_str(), (unsigned long long)a.id, a.end - a.base,
+           a.base);
   return description;
 }
 
@@ -217,4 +229,4 @@ uint8_t* check_global(uint64_t address, unsigned bytes, bool write, int lane) {
   return (uint8_t*)address;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -105,7 +105,7 @@ TEST_F(Memory, WhatIsUsedIsGivenBack) {
   for (int i = 0; i < 1000; i++) allocate_and_free(100000);
   store<<<1, 64>>>(DeviceArray<int>(64));
   ASSERT_EQ(hipMemGetInfo(&after, &total), hipSuccess);
-  EXPECT_NEAR(static_cast<double>(before), static_cast<double>(after), 1 << 20);  // but the code object
+  EXPECT_NEAR(static_cast<double>(before), static_cast<double>(after), 1 << 20); // but the code object
 }
 
-}  // namespace
+} // namespace

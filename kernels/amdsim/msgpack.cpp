@@ -45,7 +45,7 @@ struct Reader {
     for (size_t i = 0; i < count; i++) value.items.push_back(any());
     return value;
   }
-  MsgpackValue skip(int bytes) {  // floats: nothing asks for one
+  MsgpackValue skip(int bytes) { // floats: nothing asks for one
     big_endian(bytes);
     return {};
   }
@@ -57,29 +57,36 @@ struct Reader {
     if (tag < 0xa0) return list(MsgpackValue::Array, tag & 15);
     if (tag < 0xc0) return text(tag & 31);
     switch (tag) {
-      case 0xc0: return {};
-      case 0xc2: case 0xc3: return number(tag & 1);
-      case 0xc4: case 0xd9: return text(big_endian(1));
-      case 0xc5: case 0xda: return text(big_endian(2));
-      case 0xc6: case 0xdb: return text(big_endian(4));
-      case 0xca: return skip(4);
-      case 0xcb: return skip(8);
-      case 0xcc: case 0xcd: case 0xce: case 0xcf: return number(big_endian(1 << (tag & 3)));
-      case 0xd0: return number(static_cast<int8_t>(big_endian(1)));
-      case 0xd1: return number(static_cast<int16_t>(big_endian(2)));
-      case 0xd2: return number(static_cast<int32_t>(big_endian(4)));
-      case 0xd3: return number(big_endian(8));
-      case 0xdc: return list(MsgpackValue::Array, big_endian(2));
-      case 0xdd: return list(MsgpackValue::Array, big_endian(4));
-      case 0xde: return list(MsgpackValue::Map, 2 * big_endian(2));
-      case 0xdf: return list(MsgpackValue::Map, 2 * big_endian(4));
+    case 0xc0: return {};
+    case 0xc2:
+    case 0xc3: return number(tag & 1);
+    case 0xc4:
+    case 0xd9: return text(big_endian(1));
+    case 0xc5:
+    case 0xda: return text(big_endian(2));
+    case 0xc6:
+    case 0xdb: return text(big_endian(4));
+    case 0xca: return skip(4);
+    case 0xcb: return skip(8);
+    case 0xcc:
+    case 0xcd:
+    case 0xce:
+    case 0xcf: return number(big_endian(1 << (tag & 3)));
+    case 0xd0: return number(static_cast<int8_t>(big_endian(1)));
+    case 0xd1: return number(static_cast<int16_t>(big_endian(2)));
+    case 0xd2: return number(static_cast<int32_t>(big_endian(4)));
+    case 0xd3: return number(big_endian(8));
+    case 0xdc: return list(MsgpackValue::Array, big_endian(2));
+    case 0xdd: return list(MsgpackValue::Array, big_endian(4));
+    case 0xde: return list(MsgpackValue::Map, 2 * big_endian(2));
+    case 0xdf: return list(MsgpackValue::Map, 2 * big_endian(4));
     }
     throw BadCodeObject{"metadata of an unknown kind"};
   }
 };
 
-}  // namespace
+} // namespace
 
 MsgpackValue unpack_msgpack(const uint8_t* data, size_t bytes) { return Reader{data, data + bytes}.any(); }
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -11,9 +11,9 @@ struct MsgpackValue {
   enum Kind { Nil, Int, Str, Array, Map } kind = Nil;
   int64_t number = 0;
   std::string text;
-  std::vector<MsgpackValue> items;  // of a map: key, value, key, value
+  std::vector<MsgpackValue> items; // of a map: key, value, key, value
 
-  const MsgpackValue* get(const char* key) const;  // of a map; nullptr: not there
+  const MsgpackValue* get(const char* key) const; // of a map; nullptr: not there
   int64_t number_at(const char* key, int64_t fallback) const;
   std::string text_at(const char* key) const;
 };
@@ -21,4 +21,4 @@ struct MsgpackValue {
 // Throws BadCodeObject where the bytes end early or are no MessagePack.
 MsgpackValue unpack_msgpack(const uint8_t* data, size_t bytes);
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -1,4 +1,5 @@
-// The table of settings. Each can be given by AMDSIM_NAME in the environment and changed by amdsim_set() at run time.
+// The table of settings. Each can be given by AMDSIM_NAME in the environment and changed by amdsim_set() at
+// run time.
 #include "settings.hpp"
 
 #include <cerrno>
@@ -12,19 +13,20 @@ namespace amdsim {
 
 Config C;
 
-static const DevicePreset presets[] = {  // in the order of DEVICE's allowed values
+static const DevicePreset presets[] = {
+    // in the order of DEVICE's allowed values
     {"mi300x", 304, 8, 192},
     {"mi300a", 228, 6, 128},
-    {"mi300x-cpx", 38, 1, 24},  // one of the eight partitions of a MI300X in CPX mode
+    {"mi300x-cpx", 38, 1, 24}, // one of the eight partitions of a MI300X in CPX mode
     {"cu80", 80, 4, 192},
 };
 const DevicePreset& Config::device() const { return presets[preset]; }
 
 namespace {
 
-// ---- one parser for each kind of value: false when it is not allowed --------------------------------------------
-template <auto Member, long long least, long long most>
-bool number(const char* text, const char*) {
+// ---- one parser for each kind of value: false when it is not allowed
+// --------------------------------------------
+template <auto Member, long long least, long long most> bool number(const char* text, const char*) {
   char* end;
   errno = 0;
   const long long value = strtoll(text, &end, 0);
@@ -34,8 +36,7 @@ bool number(const char* text, const char*) {
 }
 
 // the position of `text` among the words of `allowed`
-template <auto Member>
-bool choice(const char* text, const char* allowed) {
+template <auto Member> bool choice(const char* text, const char* allowed) {
   int index = 0;
   for (std::string_view rest = allowed;; index++) {
     const size_t space = rest.find(' ');
@@ -116,7 +117,7 @@ bool assign(const Setting& s, const char* value, std::string& message) {
   return false;
 }
 
-}  // namespace
+} // namespace
 
 void init_config() {
   static std::once_flag once;
@@ -138,4 +139,4 @@ bool set_setting(const char* name, const char* value, std::string& message) {
   return false;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

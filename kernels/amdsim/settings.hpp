@@ -1,4 +1,5 @@
-// What AMDSIM_* variables and amdsim_set() choose. settings.cpp holds the table of names, defaults and allowed values.
+// What AMDSIM_* variables and amdsim_set() choose. settings.cpp holds the table of names, defaults and
+// allowed values.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct Config {
   int guard, sched, lds_mode, fp8, mfma, oob_buffer;
   int check, lds_check, abort_on_fault, stats, trace;
   int resident, quantum, devices;
-  int preset, cus_override;              // cus_override, mem_gib_override: 0 leaves it to the preset
+  int preset, cus_override; // cus_override, mem_gib_override: 0 leaves it to the preset
   uint64_t mem_gib_override;
   bool poison;
   uint32_t poison_value;
@@ -37,9 +38,9 @@ struct Config {
 };
 extern Config C;
 
-void init_config();  // from the environment, once; a value that is not allowed ends the program
+void init_config(); // from the environment, once; a value that is not allowed ends the program
 
 // As amdsim_set(): false and a message for an unknown name or a value that is not allowed.
 bool set_setting(const char* name, const char* value, std::string& message);
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -11,11 +11,11 @@
 namespace amdsim_test {
 
 // Device memory of whole elements, zero at first.
-template <class T>
-class DeviceArray {
+template <class T> class DeviceArray {
 public:
   explicit DeviceArray(size_t count) : count_(count) {
-    EXPECT_EQ(hipMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)), hipSuccess) << amdsim_last_message();
+    EXPECT_EQ(hipMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)), hipSuccess)
+        << amdsim_last_message();
     EXPECT_EQ(hipMemset(data_, 0, count * sizeof(T)), hipSuccess);
   }
   ~DeviceArray() { (void)hipFree(data_); }
@@ -37,7 +37,8 @@ class Simulator : public testing::Test {
 protected:
   Simulator() { amdsim_quiet(1); }
   ~Simulator() override {
-    for (const char* name : {"SCHED", "DEVICE", "CUS", "MEM_GIB", "POISON", "TIMEOUT", "MAX_INST", "CHECK", "GUARD", "MFMA", "FP8"})
+    for (const char* name : {"SCHED", "DEVICE", "CUS", "MEM_GIB", "POISON", "TIMEOUT", "MAX_INST", "CHECK",
+                             "GUARD", "MFMA", "FP8"})
       amdsim_set(name, nullptr);
     amdsim_coverage_into(nullptr, 0);
     amdsim_collect_counts(0);
@@ -46,4 +47,4 @@ protected:
   }
 };
 
-}  // namespace amdsim_test
+} // namespace amdsim_test

@@ -1,4 +1,5 @@
-// Register files are pooled: mapping one costs more than a short kernel. Only what the kernel can name is cleared.
+// Register files are pooled: mapping one costs more than a short kernel. Only what the kernel can name is
+// cleared.
 #include "waves.hpp"
 
 #include "settings.hpp"
@@ -12,9 +13,10 @@ namespace {
 
 constexpr size_t register_file_bytes = 256 * 64 * 4;
 constexpr size_t sgpr_bytes = 65536;
-constexpr size_t lds_bytes = 160 << 10;        // gfx950's; a launch is held to its own size
-constexpr size_t lds_reach_bytes = 1ull << 33;  // any 32-bit address with any offset stays in the block's own mapping
-constexpr unsigned named_registers_slack = 8;  // allocation is in units of 8
+constexpr size_t lds_bytes = 160 << 10; // gfx950's; a launch is held to its own size
+constexpr size_t lds_reach_bytes =
+    1ull << 33; // any 32-bit address with any offset stays in the block's own mapping
+constexpr unsigned named_registers_slack = 8; // allocation is in units of 8
 
 std::vector<Wave*> idle_waves;
 std::vector<Group*> idle_groups;
@@ -25,8 +27,8 @@ void* map_zeroed(size_t bytes, int protection) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// pad | vgpr | pad | acc | pad | sgpr. The pads swallow reads above a register file, for register pairs and quads of
-// which an instruction then does not use the upper ones.
+// pad | vgpr | pad | acc | pad | sgpr. The pads swallow reads above a register file, for register pairs and
+// quads of which an instruction then does not use the upper ones.
 Wave* new_wave() {
   char* m = (char*)map_zeroed(register_file_bytes * 6 + sgpr_bytes, PROT_READ | PROT_WRITE);
   if (!m) fault(Status::Fault, "out of memory for a wave");
@@ -47,8 +49,7 @@ Group* new_group() {
   return g;
 }
 
-template <class T>
-T* take(std::vector<T*>& idle, T* make()) {
+template <class T> T* take(std::vector<T*>& idle, T* make()) {
   if (idle.empty()) return make();
   T* item = idle.back();
   idle.pop_back();
@@ -57,23 +58,32 @@ T* take(std::vector<T*>& idle, T* make()) {
 
 // Operands 128 to 255 are constants: integers 0 to 64 and -1 to -16, and nine floats from operand 240 on.
 constexpr auto inline_constants = [] {
-  std::array<uint32_t, 125> c = {};  // up to SG_SCC
+  std::array<uint32_t, 125> c = {}; // up to SG_SCC
   for (int i = 0; i <= 64; i++) c[i] = i;
   for (int i = 1; i <= 16; i++) c[64 + i] = -i;
-  const uint32_t floats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,  // 0.5, -0.5, 1, -1, 2
-                             0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};             // -2, 4, -4, 1 / (2 pi)
+  const uint32_t floats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000,
+                             0x40000000,                                      // 0.5, -0.5, 1, -1, 2
+                             0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983}; // -2, 4, -4, 1 / (2 pi)
   for (int i = 0; i < 9; i++) c[112 + i] = floats[i];
   return c;
 }();
 
 // Bits of the kernel descriptor's properties: which user SGPRs the kernel wants, in this order.
-enum UserSgpr { private_segment_buffer = 1, dispatch_ptr = 2, queue_ptr = 4, kernarg_ptr = 8, dispatch_id = 16, flat_scratch = 32, private_segment_size = 64 };
+enum UserSgpr {
+  private_segment_buffer = 1,
+  dispatch_ptr = 2,
+  queue_ptr = 4,
+  kernarg_ptr = 8,
+  dispatch_id = 16,
+  flat_scratch = 32,
+  private_segment_size = 64
+};
 
 // Returns whether arguments were preloaded.
 bool set_user_sgprs(Wave& w, const Kernel& k, const LaunchBuffers& buffers) {
   unsigned s = 0;
   const auto put64 = [&](uint64_t v) { memcpy(w.sgpr + s, &v, 8), s += 2; };
-  if (k.props & private_segment_buffer) s += 4;  // nothing in it: flat scratch is architected
+  if (k.props & private_segment_buffer) s += 4; // nothing in it: flat scratch is architected
   if (k.props & dispatch_ptr) put64(buffers.packet);
   if (k.props & queue_ptr) put64(0);
   if (k.props & kernarg_ptr) put64(buffers.kernarg);
@@ -81,7 +91,8 @@ bool set_user_sgprs(Wave& w, const Kernel& k, const LaunchBuffers& buffers) {
   if (k.props & flat_scratch) put64(0);
   if (k.props & private_segment_size) w.sgpr[s++] = k.priv;
   const unsigned preloaded = k.preload & 127, first = k.preload >> 7;
-  for (unsigned i = 0; i < preloaded && s < 16; i++) memcpy(w.sgpr + s++, (char*)buffers.kernarg + 4 * (first + i), 4);
+  for (unsigned i = 0; i < preloaded && s < 16; i++)
+    memcpy(w.sgpr + s++, (char*)buffers.kernarg + 4 * (first + i), 4);
   s = std::max(s, k.rsrc2 >> 1 & 31);
   for (int i = 0; i < 3; i++)
     if (k.rsrc2 >> (7 + i) & 1) w.sgpr[s++] = w.grp->gid[i];
@@ -104,7 +115,7 @@ void set_vgprs(Wave& w, const Kernel& k) {
   fill(w.vgpr, v * 256);
   fill(w.acc, a * 256);
   const uint32_t bx = R.d.block[0], by = R.d.block[1];
-  for (int l = 0; l < 64; l++) {  // v0 packs the thread's position in its block, 10 bits each
+  for (int l = 0; l < 64; l++) { // v0 packs the thread's position in its block, 10 bits each
     const unsigned t = w.id * 64 + l;
     w.vgpr[l] = l < w.nlanes ? (t / (bx * by)) << 20 | (t / bx % by) << 10 | t % bx : 0;
   }
@@ -117,7 +128,7 @@ void set_scratch(Wave& w, const Kernel& k) {
   if (C.poison) fill(w.scratch, (size_t)k.priv * 64);
 }
 
-}  // namespace
+} // namespace
 
 Wave* take_wave() { return take(idle_waves, new_wave); }
 Group* take_group() { return take(idle_groups, new_group); }
@@ -139,8 +150,10 @@ void reserve_scratch(const Kernel& k) {
 }
 
 void fill(void* p, size_t bytes) {
-  if (!C.poison) memset(p, 0, bytes);
-  else std::fill_n((uint32_t*)p, bytes / 4, C.poison_value);
+  if (!C.poison)
+    memset(p, 0, bytes);
+  else
+    std::fill_n((uint32_t*)p, bytes / 4, C.poison_value);
 }
 
 void init_wave(Wave& w, Group& g, int id, const LaunchBuffers& buffers) {
@@ -151,14 +164,15 @@ void init_wave(Wave& w, Group& g, int id, const LaunchBuffers& buffers) {
   w.nlanes = std::min(64, threads - id * 64);
   w.done = w.barrier = w.idx = w.vskip = false;
   w.ninst = 0;
-  w.mode = (k.rsrc1 >> 12) & 0xff;  // FLOAT_MODE
+  w.mode = (k.rsrc1 >> 12) & 0xff; // FLOAT_MODE
   set_sgprs(w);
   set_vgprs(w, k);
   const bool preloaded = set_user_sgprs(w, k, buffers);
   w.sgpr[SG_SCRATCH_STRIDE] = k.priv;
-  // where preloading exists the hardware starts 256 bytes in; without it the first 256 bytes load the arguments
+  // where preloading exists the hardware starts 256 bytes in; without it the first 256 bytes load the
+  // arguments
   w.set_pc(k.entry + (preloaded ? 256 : 0));
   set_scratch(w, k);
 }
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -1,6 +1,6 @@
-// libFuzzer, guided by the machine code's edges, must find a word that a kernel compares byte by byte; nothing in the host
-// code tells how many bytes are right. Built with AddressSanitizer: faults of the kernel, by signal and by check, must
-// not end the process.
+// libFuzzer, guided by the machine code's edges, must find a word that a kernel compares byte by byte;
+// nothing in the host code tells how many bytes are right. Built with AddressSanitizer: faults of the kernel,
+// by signal and by check, must not end the process.
 #include "amdsim/control.h"
 
 #include <cstdio>
@@ -19,13 +19,14 @@ __global__ void wild(int* p, int distance) { p[distance + threadIdx.x] = 1; }
 
 static void expect(hipError_t got, hipError_t wanted, const char* what) {
   if (got == wanted) return;
-  printf("%s: %s, expected %s: %s\n", what, hipGetErrorName(got), hipGetErrorName(wanted), amdsim_last_message());
+  printf("%s: %s, expected %s: %s\n", what, hipGetErrorName(got), hipGetErrorName(wanted),
+         amdsim_last_message());
   abort();
 }
 
 static void expect_fault(const char* check, int distance) {
   int* p;
-  amdsim_set("CHECK", check);  // 0: only the guard pages are left, that is a signal
+  amdsim_set("CHECK", check); // 0: only the guard pages are left, that is a signal
   expect(hipMalloc(reinterpret_cast<void**>(&p), 256), hipSuccess, "hipMalloc");
   wild<<<1, 64>>>(p, distance);
   expect(hipDeviceSynchronize(), hipErrorIllegalAddress, "a wild store");
@@ -53,5 +54,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!host_found) return 0;
   puts("the word was found");
   fflush(stdout);
-  _exit(0);  // exit() would be reported as a crash
+  _exit(0); // exit() would be reported as a crash
 }
