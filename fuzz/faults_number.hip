@@ -2,6 +2,8 @@
 // that are *not* faults and that an honest oracle spares.
 #include "fuzz/fault_table.hpp"
 
+#include <hip/hip_fp16.h>
+
 namespace mqalab {
 namespace {
 
@@ -13,7 +15,16 @@ __device__ float as_bf16(float x) {  // nearest even
   const auto bits = __builtin_bit_cast(uint32_t, x);
   return __builtin_bit_cast(float, (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
 }
-__device__ float as_half(float x) { return static_cast<float>(static_cast<_Float16>(x)); }
+__device__ float as_half(float x) { return __half2float(__float2half(x)); }
+// A product that no compiler fuses with the sum around it.
+__device__ float rounded_product(float x, float y) {
+#if defined(__CUDACC__)
+  return __fmul_rn(x, y);
+#else
+#pragma clang fp contract(off)
+  return x * y;
+#endif
+}
 template <class Pair, class F> __device__ Pair each(Pair p, F f) { return Pair{f(p.x), f(p.y)}; }
 
 struct ReluMissing : Rules {
@@ -89,9 +100,8 @@ struct HeadSumReordered : Rules {
 };
 struct ProductRounded : Rules {  // multiply, round, add instead of fma
   template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
-#pragma clang fp contract(off)
     const typename A::Pair relu = A::relu(dot);
-    return typename A::Pair{sum.x + relu.x * weight.x, sum.y + relu.y * weight.y};
+    return typename A::Pair{sum.x + rounded_product(relu.x, weight.x), sum.y + rounded_product(relu.y, weight.y)};
   }
 };
 

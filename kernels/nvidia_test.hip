@@ -65,8 +65,8 @@ template <int D> __global__ void all_dots(ProductArgs p, PagedArgs a) {
   uint32_t raw_keys[Nvidia::kSlots][D / 16], raw_query[Nvidia::kFragmentHeads][D / 16];
   for (int c = 0; c < Nvidia::kChunks<D>; ++c) {
     for (int slot = 0; slot < Nvidia::kSlots; ++slot)
-      Nvidia::load_chunk<bytes>(raw_keys[slot] + c * bytes / 4, true,
-                                p.keys + Nvidia::slot_token(slot, lane) * D + 64 * c + first, a);
+      Nvidia::load_key_bytes<bytes>(raw_keys[slot] + c * bytes / 4,
+                                    p.keys + Nvidia::slot_token(slot, lane) * D + 64 * c + first, a);
     for (int j = 0; j < Nvidia::kFragmentHeads; ++j)
       Nvidia::load_bytes<bytes>(raw_query[j] + c * bytes / 4,
                                 p.queries + Nvidia::fragment_head(lane, j) * D + 64 * c + first);
