@@ -32,6 +32,7 @@ set(for_shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
 target_link_libraries(SQLite::SQLite3 INTERFACE $<IF:${for_shared},${MQA_SQLITE_SHARED},${MQA_SQLITE_ARCHIVE}>)
 # Google Benchmark and libmqa.so's SQLite are shared libraries: copies under their sonames travel along in lib/.
 find_package(benchmark REQUIRED)
+file(MAKE_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 get_target_property(benchmark_file benchmark::benchmark LOCATION)
 foreach(library IN ITEMS ${benchmark_file} ${MQA_SQLITE_SHARED})
   execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE dynamic_section ERROR_QUIET)
