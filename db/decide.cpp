@@ -85,7 +85,15 @@ void score_session(const std::vector<const Series*>& session, std::map<std::stri
 
 std::map<std::string, Contender> scored(const std::vector<Series>& series) {
   std::map<std::string, std::vector<const Series*>> sessions;
-  for (const Series& s : series) sessions[s.trial->session].push_back(&s);
+  size_t most = 0;
+  for (const Series& s : series) {
+    sessions[s.trial->session].push_back(&s);
+    most = std::max(most, rounds_of(*s.trial).size());
+  }
+  // A session that was cut short says little once another came to its end.
+  std::erase_if(sessions, [most](const auto& entry) {
+    return 2 * finalists(entry.second).front().rounds.size() < most;
+  });
   std::map<std::string, Contender> contenders;
   for (const auto& [id, session] : sessions) score_session(session, contenders);
   for (auto& [config, c] : contenders) {

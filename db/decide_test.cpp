@@ -51,6 +51,14 @@ TEST(Decide, IgnoresConfigurationsThatDroppedOutEarly) {
   EXPECT_EQ(best.config, config(4)) << "one lucky probe must not win";
 }
 
+TEST(Decide, ForgetsASessionThatWasCutShort) {
+  Trial lucky = trial(config(8), {1}), probe = trial(config(0), {10}, true);
+  lucky.session = probe.session = "cut short";
+  const Best best =
+      best_of({trial(config(0), {10, 10, 10}, true), trial(config(4), {8, 8, 8}), lucky, probe});
+  EXPECT_EQ(best.config, config(4));
+}
+
 TEST(Decide, WorksWithoutADefault) {
   EXPECT_EQ(best_of({trial(config(2), {10}), trial(config(4), {5})}).config, config(4));
 }

@@ -69,7 +69,8 @@ int64_t Connection::scalar(const char* sql) {
 
 void Connection::fail() const {
   const int code = get() ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
-  throw DatabaseError(path_ + ": " + (get() ? sqlite3_errmsg(get()) : "out of memory") + advice(code));
+  throw DatabaseError(path_ + ": " + (get() ? sqlite3_errmsg(get()) : "out of memory") + advice(code),
+                      (code & 0xff) == SQLITE_FULL);
 }
 
 Transaction::~Transaction() {

@@ -12,7 +12,9 @@
 namespace mqalab {
 
 struct DatabaseError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit DatabaseError(const std::string& what, bool disk_is_full = false)
+      : std::runtime_error(what), out_of_space(disk_is_full) {}
+  bool out_of_space;
 };
 
 class Connection;

@@ -1,0 +1,98 @@
+// The lab's benchmarks.  Goals: 200 full checks a second and core at 32 heads x 128, context 2049, block size
+// 16; a look-up below 100 ns; the host's share of a launch below 3 us.
+#include "fuzz/device_memory.hpp"
+#include "fuzz/oracle.hpp"
+#include "kernels/choose.hpp"
+#include "kernels/serving_table.hpp"
+#include "tune/space.hpp"
+
+#include <benchmark/benchmark.h>
+
+namespace mqalab {
+namespace {
+
+Case decode_case(int32_t heads, int32_t context, Lane lane) {
+  Case c;
+  c.shape.heads = heads, c.shape.block_size = 16, c.shape.max_model_len = context,
+  c.shape.context_lens = {context};
+  c.data.lane = lane;
+  return c;
+}
+
+// Generation, upload, every launch, reference and judgement; what `mqalab check` does.
+void check(benchmark::State& state, Lane lane) {
+  Oracle oracle;
+  const Case c = decode_case(32, static_cast<int32_t>(state.range(0)), lane);
+  for (auto _ : state)
+    if (const Verdict v = oracle.check(c); v.verdict != VerdictClass::ok)
+      return state.SkipWithError(v.message.c_str());
+  state.counters["checks"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(check, exact, Lane::exact)->Arg(64)->Arg(2049)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(check, numeric, Lane::numeric)->Arg(2049)->Unit(benchmark::kMillisecond);
+
+// The kernel alone, on the simulator or the device, waiting included.
+void kernel_launch(benchmark::State& state) {
+  const Problem problem = resolve(decode_case(32, static_cast<int32_t>(state.range(0)), Lane::numeric));
+  DeviceInputs inputs;
+  DeviceLogits logits;
+  inputs.upload(problem, generate(problem, {Lane::numeric, Pattern::general, 1, {}}));
+  logits.resize(problem);
+  apply_stress({});
+  for (auto _ : state) launch(inputs.args(problem, logits.data()), {}, nullptr);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(kernel_launch)->Arg(64)->Arg(2049)->Unit(benchmark::kMicrosecond);
+
+mqa_paged_logits_args decode_args(int32_t batch) {
+  mqa_paged_logits_args a = shape_args(resolve(decode_case(32, 2048, Lane::exact)));
+  a.batch = batch;
+  return a;
+}
+
+// A table as a large deployment would have it.
+mqa::ServingTable large_table() {
+  mqa::DatabaseFile file;
+  for (int32_t i = 0; i < 4096; ++i) {
+    mqa::TunedRow row;
+    row.id = i, row.problem = mqa::problem_key(decode_args(1)),
+    row.problem.next_n = static_cast<uint16_t>(i + 1);
+    row.config = {MQA_VARIANT_STAGED, 256, 4, 2}, row.device = "gfx942/cu304/wave64/lds65536",
+    row.kernel_hash = "hash", row.certified = true;
+    file.rows.push_back(row);
+  }
+  return mqa::ServingTable({file}, "hash");
+}
+
+void lookup_table(benchmark::State& state) {
+  const mqa::ServingTable table = large_table();
+  mqa_paged_logits_args args = decode_args(1);
+  for (auto _ : state) {
+    args.next_n = args.next_n % 4096 + 1;
+    benchmark::DoNotOptimize(table.find(mqa::problem_key(args), "gfx942/cu304/wave64/lds65536", false));
+  }
+}
+BENCHMARK(lookup_table);
+
+// What a launch pays for the choice: key, snapshot, table, reason copied.
+void lookup_choose(benchmark::State& state) {
+  const mqa_paged_logits_args args = decode_args(64);
+  mqa::DeviceFacts device;
+  device.key = "gfx942/cu304/wave64/lds65536";
+  for (auto _ : state) benchmark::DoNotOptimize(mqa::choose(args, device));
+}
+BENCHMARK(lookup_choose);
+
+// All that the host does for a launch but the runtime's own call.
+void launch_host_cost(benchmark::State& state) {
+  const mqa_paged_logits_args args = decode_args(64);
+  mqa_choice choice{};
+  choice.struct_size = sizeof choice;
+  for (auto _ : state)
+    if (mqa_choose(&args, &choice) != MQA_OK) return state.SkipWithError(mqa_last_error());
+}
+BENCHMARK(launch_host_cost);
+
+} // namespace
+} // namespace mqalab
