@@ -170,6 +170,7 @@ const char* mqa_variant_name(int32_t variant) {
   case MQA_VARIANT_AUTO: return "auto";
   case MQA_VARIANT_STAGED: return "staged";
   case MQA_VARIANT_DIRECT: return "direct";
+  case MQA_VARIANT_WGMMA: return "wgmma";
   default: return nullptr;
   }
 }

@@ -65,12 +65,41 @@ TEST(Configuration, FnuzIsRefusedWhereTheMatrixUnitReadsFn) {
   EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("gfx950/cu256"));
 }
+DeviceFacts h200() {
+  DeviceFacts d;
+  d.key = "sm_90a/cu132";
+  d.compute_units = 132;
+  d.wave_size = 32;
+  d.lds_bytes = 49152;
+  d.wgmma = true;
+  return d;
+}
+TEST(Configuration, TheWarpgroupVariantIsTheDefaultWhereItCanRun) {
+  LaunchConfig c{};
+  std::string why;
+  ASSERT_EQ(resolve_config(problem(64, 2, 64, 8192), {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.variant, MQA_VARIANT_WGMMA);
+  EXPECT_EQ(c.workers, 4 * 132);
+  EXPECT_EQ(c.lds_bytes, 2u * 64 * 132);
+  ASSERT_EQ(resolve_config(problem(1, 1, 64, 2048), {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.workers, 32) << "no worker without a tile";
+  ASSERT_EQ(resolve_config(problem(2000, 1, 64, 2048), {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.variant, MQA_VARIANT_STAGED) << "a batch past 1024 takes the general path";
+}
+TEST(Configuration, TheWarpgroupVariantSaysWhyItCannotRun) {
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 0, 0, 0}, mi300x(), &c, &why), MQA_UNSUPPORTED);
+  EXPECT_THAT(why, ::testing::HasSubstr("needs an NVIDIA sm_90 device"));
+  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 128, 0, 0}, h200(), &c, &why), MQA_UNSUPPORTED);
+  EXPECT_THAT(why, ::testing::HasSubstr("chunk_k is 128; allowed: 0 or 64"));
+}
 TEST(Configuration, BadValuesAreNamed) {
   struct Bad {
     mqa_config config;
     const char* says;
   };
-  for (const Bad& bad : {Bad{{3, 0, 0, 0}, "variant is 3"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
+  for (const Bad& bad : {Bad{{4, 0, 0, 0}, "variant is 4"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
                          Bad{{0, 8192, 0, 0}, "chunk_k is 8192"}, Bad{{0, 0, -1, 0}, "split_kv is -1"},
                          Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"}}) {
     LaunchConfig c{};

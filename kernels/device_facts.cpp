@@ -47,6 +47,7 @@ DeviceFacts ask(int device, std::string* error) {
   facts.lds_bytes = static_cast<int32_t>(properties.sharedMemPerBlock);
   facts.simulated = runtime_is_simulator();
   facts.fnuz = arch.rfind("gfx942", 0) == 0 || arch.rfind("gfx940", 0) == 0 || arch.rfind("gfx941", 0) == 0;
+  facts.wgmma = arch.rfind("sm_90", 0) == 0;
   facts.key = arch + "/cu" + std::to_string(facts.compute_units) + "/wave" + std::to_string(facts.wave_size) + "/lds" +
               std::to_string(facts.lds_bytes) + (facts.simulated ? "/simulated" : driver_facts(device));
   return facts;

@@ -15,6 +15,7 @@ struct LaunchConfig {
   mqa_variant variant;
   int32_t chunk_k, split_kv, wave_per_eu;
   uint32_t lds_bytes;  // dynamic, per block
+  int32_t workers;     // blocks of the wgmma variant
 };
 
 // Starts the kernel; hipErrorInvalidValue when it has no instance for the head_dim or configuration.
@@ -26,6 +27,7 @@ struct DeviceFacts {
   std::string key;  // as mqa_device_key()
   int32_t compute_units = 0, wave_size = 0, lds_bytes = 0;
   bool fnuz = false;       // native FP8 flavour
+  bool wgmma = false;      // has Hopper's warpgroup matrix unit
   bool simulated = false;  // never served a measured row, and the other way round
 };
 const DeviceFacts* device_facts(std::string* error);

@@ -52,7 +52,9 @@ typedef enum mqa_tail { MQA_TAIL_UNTOUCHED = 0, MQA_TAIL_NEG_INF = 1 } mqa_tail;
 typedef enum mqa_variant {
   MQA_VARIANT_AUTO = 0,
   MQA_VARIANT_STAGED = 1, /* all rows of a sequence staged in LDS once per block; needs next_n*heads to fit */
-  MQA_VARIANT_DIRECT = 2  /* q fragments read from memory for every key tile; any next_n */
+  MQA_VARIANT_DIRECT = 2, /* q fragments read from memory for every key tile; any next_n */
+  MQA_VARIANT_WGMMA = 3   /* NVIDIA sm_90: warpgroup matrix unit, schedule made in the kernel; head_dim 128, e4m3fn,
+                             batch up to 1024; chunk_k is 64, split_kv 1, wave_per_eu the workers per SM: 2 or 4 */
 } mqa_variant;
 
 /* A launch configuration; 0 in any field means automatic. */

@@ -3,7 +3,7 @@
 // every tile of 16 heads passes over them.  The file runs: place, queries, keys, sums, stores, kernel.
 #pragma once
 #include "kernels/arch/arch.hpp"
-#include "kernels/rules.hpp"
+#include "kernels/lengths.hpp"
 
 #include <hip/hip_runtime.h>
 
@@ -20,17 +20,6 @@ template <class Arch> __device__ Place place(const PagedArgs& a) {
   const auto block = static_cast<int32_t>(blockIdx.x), thread = static_cast<int32_t>(threadIdx.x);
   return {block % a.batch, block / a.batch, thread, thread % Arch::kLanes, Arch::uniform(thread / Arch::kLanes)};
 }
-template <class R> __device__ int32_t limit_of(const PagedArgs& a, int64_t sequence, int n) {
-  return R::row_limit(a, a.context_lens[R::length_index(a, sequence, n)], n);
-}
-// Tokens that any row of the sequence needs.  With one length per sequence the last row sees the most.
-template <class R> __device__ int32_t needed_tokens(const PagedArgs& a, int64_t sequence) {
-  if (!a.lens_per_row) return limit_of<R>(a, sequence, a.next_n - 1);
-  int32_t needed = 0;
-  for (int n = 0; n < a.next_n; ++n) needed = most(needed, limit_of<R>(a, sequence, n));
-  return needed;
-}
-
 // ---- queries --------------------------------------------------------------------------------------------------
 // Both kinds give one lane its fragment and its weights of (row n, head tile).  Heads past the last count as zero.
 template <class Arch, class R, int D> struct DirectQueries {
