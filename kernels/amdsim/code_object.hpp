@@ -41,13 +41,12 @@ struct CodeObj {
   }
 };
 
-// From an ELF or a clang offload bundle. size 0: a bundle, or an ELF that tells its own. nullptr: `error`
-// says why.
+// From an ELF or a clang offload bundle. size 0: a bundle,
+// or an ELF that tells its own. nullptr: `error` says why.
 CodeObj* load_code_object(const void* data, size_t size, std::string& error);
 void unload_code_object(CodeObj* co);
 
-// ---- of the loader
-// ----------------------------------------------------------------------------------------------
+// ---- of the loader ------------------------------------------------------------------------------
 struct BadCodeObject {
   std::string why;
 };

@@ -1,5 +1,5 @@
-// Every decoded instruction has a counter of its own; a launch's counts are what they grew by, summed by
-// class.
+// Every decoded instruction has a counter of its own; a
+// launch's counts are what they grew by, summed by class.
 #include "counts.hpp"
 
 #include "settings.hpp"
@@ -94,8 +94,7 @@ void counts_finish(const Kernel& k, const LaunchDims& d, uint64_t waves, uint64_
   last_counts.threads_per_block = d.block[0] * d.block[1] * d.block[2];
 }
 
-// ---- AMDSIM_STATS=2: one line of JSON for a launch
-// ----------------------------------------------------------------
+// ---- AMDSIM_STATS=2: one line of JSON for a launch ----------------------------------------------
 namespace {
 
 struct JsonObject {

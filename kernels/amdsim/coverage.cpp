@@ -1,6 +1,6 @@
-// Two kinds of facts are counted: where a wave went from a branch, and whether the lanes that are on (EXEC)
-// became none or only some. The second is what a divergent `if` leaves when the compiler skips no code for
-// it.
+// Two kinds of facts are counted: where a wave went from a branch, and
+// whether the lanes that are on (EXEC) became none or only some. The second
+// is what a divergent `if` leaves when the compiler skips no code for it.
 #include "coverage.hpp"
 
 #include "code_object.hpp"

@@ -1,6 +1,6 @@
-// Edge coverage of the machine code: what libFuzzer's counters are for host code. It needs no source and no
-// rebuilt kernel. Counters are keyed by kernel name and offsets in the kernel, so that they are the same in
-// every run.
+// Edge coverage of the machine code: what libFuzzer's counters are for host
+// code. It needs no source and no rebuilt kernel. Counters are keyed by kernel
+// name and offsets in the kernel, so that they are the same in every run.
 #pragma once
 #include "instruction.hpp"
 #include "wave.hpp"

@@ -1,5 +1,5 @@
-// Edge coverage of machine code: the map must show the other side of a branch, and nothing but what was
-// executed.
+// Edge coverage of machine code: the map must show the other
+// side of a branch, and nothing but what was executed.
 #include "testing.hpp"
 
 #include <algorithm>

@@ -51,8 +51,7 @@ std::string_view format_of(uint32_t word) {
   return "?";
 }
 
-// ---- gfx950
-// -----------------------------------------------------------------------------------------------------
+// ---- gfx950 -------------------------------------------------------------------------------------
 struct Gfx950Instruction {
   std::string_view format;
   const char* name;
@@ -105,8 +104,7 @@ bool decode_gfx950(uint64_t pc, Inst& in) {
   return false;
 }
 
-// ---- gfx942
-// -----------------------------------------------------------------------------------------------------
+// ---- gfx942 -------------------------------------------------------------------------------------
 LLVMDisasmContextRef disassembler() {
   static const LLVMDisasmContextRef context = [] {
     LLVMInitializeAMDGPUTargetInfo();

@@ -65,8 +65,7 @@ bool prepare_buffers(const Kernel& k, const LaunchDims& d, const std::vector<uin
   return true;
 }
 
-// ---- blocks
-// -----------------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 void start_block(Group& g) {
   const uint64_t i =
       C.sched == sched_reverse ? progress.blocks - 1 - progress.next_block : progress.next_block;
@@ -134,8 +133,7 @@ void run_blocks(CodeObj& co) {
   }
 }
 
-// ---- a launch
-// ---------------------------------------------------------------------------------------------------
+// ---- a launch -----------------------------------------------------------------------------------
 void start_launch(Kernel& k, const LaunchDims& d, uint32_t dyn_lds) {
   R.k = &k;
   R.d = d;

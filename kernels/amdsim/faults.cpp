@@ -1,6 +1,6 @@
-// How a launch ends early, and what is said about it. A fault jumps (siglongjmp) from the instruction's
-// handler, or from the signal handler, back to run_kernel(): whatever needs a destructor must not live in
-// between.
+// How a launch ends early, and what is said about it. A fault jumps
+// (siglongjmp) from the instruction's handler, or from the signal handler,
+// back to run_kernel(): whatever needs a destructor must not live in between.
 #include "faults.hpp"
 
 #include "executor.hpp"
@@ -15,8 +15,7 @@ namespace amdsim {
 std::string last_message;
 bool quiet = false;
 
-// ---- messages
-// ---------------------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------
 static std::string format_list(const char* format, va_list arguments) {
   char text[2000];
   vsnprintf(text, sizeof text, format, arguments);
@@ -69,8 +68,7 @@ void fault(Status status, const char* format, ...) {
   siglongjmp(R.jb, 1);
 }
 
-// ---- signals
-// ----------------------------------------------------------------------------------------------------
+// ---- signals ------------------------------------------------------------------------------------
 namespace {
 
 struct Handled {
@@ -97,9 +95,9 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 
 } // namespace
 
-// SA_NODEFER leaves the signal mask alone, so that the jump out of the handler has nothing to restore.
-// SA_ONSTACK: where a sanitizer gave the thread a second stack, an overflow of the first still reaches its
-// report.
+// SA_NODEFER leaves the signal mask alone, so that the jump out of the
+// handler has nothing to restore. SA_ONSTACK: where a sanitizer gave the
+// thread a second stack, an overflow of the first still reaches its report.
 void install_signals() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -1,5 +1,5 @@
-// A decoded instruction: what the decoder read, which handler executes it, and the fields that the handler
-// keeps.
+// A decoded instruction: what the decoder read, which handler
+// executes it, and the fields that the handler keeps.
 #pragma once
 #include <cstdint>
 #include <string>

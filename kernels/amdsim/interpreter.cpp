@@ -1,5 +1,5 @@
-// Fetch, decode once, call the handler. Handlers advance the program counter; ~0 in it means that the wave
-// has ended.
+// Fetch, decode once, call the handler. Handlers advance the
+// program counter; ~0 in it means that the wave has ended.
 #include "interpreter.hpp"
 
 #include "counts.hpp"

@@ -1,7 +1,7 @@
-// Allocations. One is laid out as guard | pages | guard; its end (or its beginning) touches a guard to 256
-// bytes, and check_global() is exact to the byte. A campaign allocates for hours: the latest freed
-// allocations stay reserved, older ones give their addresses back, small mappings are used again with their
-// pages.
+// Allocations. One is laid out as guard | pages | guard; its end (or its beginning)
+// touches a guard to 256 bytes, and check_global() is exact to the byte. A campaign
+// allocates for hours: the latest freed allocations stay reserved, older ones give
+// their addresses back, small mappings are used again with their pages.
 #include "memory.hpp"
 
 #include "executor.hpp"
@@ -37,8 +37,7 @@ uint64_t next_id = 1;
 
 bool counts_as_used(MemKind kind) { return kind != MemKind::Internal; }
 
-// ---- mappings
-// ---------------------------------------------------------------------------------------------------
+// ---- mappings -----------------------------------------------------------------------------------
 struct Mapping {
   char* start = nullptr;
   bool used_before = false;
@@ -194,8 +193,7 @@ bool mem_unregister(void* p) {
   return true;
 }
 
-// ---- words for messages
-// -----------------------------------------------------------------------------------------
+// ---- words for messages -------------------------------------------------------------------------
 static char description[400];
 
 static const char* describe(size_t distance, const char* relation, const Alloc& a) {

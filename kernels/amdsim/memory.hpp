@@ -1,6 +1,6 @@
-// The device's memory: every allocation lies between guard pages and is known to the byte, so that an access
-// outside is seen. Freed addresses stay inaccessible until many later frees, so that a use after the free is
-// seen as well.
+// The device's memory: every allocation lies between guard pages and is known to
+// the byte, so that an access outside is seen. Freed addresses stay inaccessible
+// until many later frees, so that a use after the free is seen as well.
 #pragma once
 #include <cstddef>
 #include <cstdint>

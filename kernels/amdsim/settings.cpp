@@ -1,5 +1,5 @@
-// The table of settings. Each can be given by AMDSIM_NAME in the environment and changed by amdsim_set() at
-// run time.
+// The table of settings. Each can be given by AMDSIM_NAME in
+// the environment and changed by amdsim_set() at run time.
 #include "settings.hpp"
 
 #include <cerrno>
@@ -24,8 +24,7 @@ const DevicePreset& Config::device() const { return presets[preset]; }
 
 namespace {
 
-// ---- one parser for each kind of value: false when it is not allowed
-// --------------------------------------------
+// ---- one parser for each kind of value: false when it is not allowed ----------------------------
 template <auto Member, long long least, long long most> bool number(const char* text, const char*) {
   char* end;
   errno = 0;

@@ -1,5 +1,5 @@
-// What AMDSIM_* variables and amdsim_set() choose. settings.cpp holds the table of names, defaults and
-// allowed values.
+// What AMDSIM_* variables and amdsim_set() choose. settings.cpp
+// holds the table of names, defaults and allowed values.
 #pragma once
 #include <cstddef>
 #include <cstdint>

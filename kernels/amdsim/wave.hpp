@@ -42,8 +42,8 @@ struct Group {
   struct LdsShadow *shadow = nullptr, *shadow_memory = nullptr; // of the LDS checker; shadow: while it is on
 };
 
-// The LDS checker (isa/lds_shadow.cpp) is told when a block starts, and when all its waves have arrived at a
-// barrier.
+// The LDS checker (isa/lds_shadow.cpp) is told when a block
+// starts, and when all its waves have arrived at a barrier.
 void lds_shadow_begin(Group& g);
 void lds_shadow_barrier(Group& g);
 

@@ -1,5 +1,5 @@
-// Register files are pooled: mapping one costs more than a short kernel. Only what the kernel can name is
-// cleared.
+// Register files are pooled: mapping one costs more than a
+// short kernel. Only what the kernel can name is cleared.
 #include "waves.hpp"
 
 #include "settings.hpp"
@@ -169,8 +169,8 @@ void init_wave(Wave& w, Group& g, int id, const LaunchBuffers& buffers) {
   set_vgprs(w, k);
   const bool preloaded = set_user_sgprs(w, k, buffers);
   w.sgpr[SG_SCRATCH_STRIDE] = k.priv;
-  // where preloading exists the hardware starts 256 bytes in; without it the first 256 bytes load the
-  // arguments
+  // where preloading exists the hardware starts 256 bytes
+  // in; without it the first 256 bytes load the arguments
   w.set_pc(k.entry + (preloaded ? 256 : 0));
   set_scratch(w, k);
 }

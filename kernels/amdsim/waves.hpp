@@ -1,5 +1,5 @@
-// Waves and blocks before their first instruction: register files, LDS and scratch, and what the hardware
-// puts in them.
+// Waves and blocks before their first instruction: register
+// files, LDS and scratch, and what the hardware puts in them.
 #pragma once
 #include "executor.hpp"
 

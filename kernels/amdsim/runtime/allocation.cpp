@@ -73,8 +73,7 @@ HIP_ENTRY hipHostUnregister(void* p) {
   return mem_unregister(p) ? hipSuccess : fail(hipErrorHostMemoryNotRegistered);
 }
 
-// ---- questions
-// --------------------------------------------------------------------------------------------------
+// ---- questions ----------------------------------------------------------------------------------
 HIP_ENTRY hipHostGetDevicePointer(void** device, void* host, unsigned) {
   const ApiCall call;
   if (!device || !find(host)) return fail(hipErrorInvalidValue);

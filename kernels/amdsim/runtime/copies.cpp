@@ -1,5 +1,5 @@
-// hipMemcpy and hipMemset in all their forms. Ranges are checked against the allocations before anything
-// moves.
+// hipMemcpy and hipMemset in all their forms. Ranges are
+// checked against the allocations before anything moves.
 #include "runtime.hpp"
 
 using namespace amdsim;
@@ -22,8 +22,7 @@ hipError_t check_range(const char* call, const void* p, size_t bytes, Must must)
 
 Must device_if(bool device) { return device ? Must::be_device_memory : Must::not_leave_its_allocation; }
 
-// ---- requests: each knows how to check itself, and how to do it
-// ---------------------------------------------------
+// ---- requests: each knows how to check itself, and how to do it ---------------------------------
 struct Copy {
   void* to;
   const void* from;

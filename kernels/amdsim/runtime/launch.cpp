@@ -1,5 +1,5 @@
-// Kernel launches: the configuration is checked, arguments are packed as the kernel expects them, the
-// executor runs.
+// Kernel launches: the configuration is checked, arguments
+// are packed as the kernel expects them, the executor runs.
 #include "runtime.hpp"
 
 #include <string_view>
@@ -16,8 +16,7 @@ constexpr uint64_t shared_aperture = 0x00010000, private_aperture = 0x00020000;
 
 using KernelArguments = std::vector<uint8_t>;
 
-// ---- hidden arguments of code object v5
-// -----------------------------------------------------------------------------
+// ---- hidden arguments of code object v5 ---------------------------------------------------------
 struct HiddenSource {
   const LaunchDims& dims;
   uint32_t dynamic_lds;
@@ -88,8 +87,7 @@ bool unpack_extra(void** extra, KernelArguments& bytes) {
   return true;
 }
 
-// ---- launching
-// --------------------------------------------------------------------------------------------------
+// ---- launching ----------------------------------------------------------------------------------
 hipError_t check_configuration(const Kernel& k, dim3 grid, dim3 block, uint32_t dynamic_lds) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const auto refuse = [&](const char* why) {
@@ -183,8 +181,8 @@ HIP_ENTRY hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy
   return launch(k, dim3(gx, gy, gz), dim3(bx, by, bz), dynamic_lds, std::move(arguments), stream);
 }
 
-// What the compiler makes of kernel<<<grid, block, lds, stream>>>(): a push, and a pop in the kernel's host
-// stub.
+// What the compiler makes of kernel<<<grid, block, lds,
+// stream>>>(): a push, and a pop in the kernel's host stub.
 HIP_ENTRY __hipPushCallConfiguration(dim3 grid, dim3 block, size_t dynamic_lds, hipStream_t stream) {
   pushed.push_back({grid, block, dynamic_lds, stream});
   return hipSuccess;

@@ -69,8 +69,7 @@ Kernel* find_host_kernel(const void* function, hipError_t& error) {
   return host.kernel = kernel->second;
 }
 
-// ---- variables
-// --------------------------------------------------------------------------------------------------
+// ---- variables ----------------------------------------------------------------------------------
 struct DeviceVariable {
   char* data = nullptr;
   size_t bytes = 0;
@@ -114,8 +113,7 @@ Kernel* amdsim::find_kernel(const void* function, hipError_t& error) {
   return is_module_function(handle) ? handle->kernel : find_host_kernel(function, error);
 }
 
-// ---- called by the compiler's constructors
-// ------------------------------------------------------------------------
+// ---- called by the compiler's constructors ------------------------------------------------------
 extern "C" void** __hipRegisterFatBinary(const void* wrapper) {
   const ApiCall call;
   struct Wrapper {
@@ -175,8 +173,7 @@ extern "C" void __hipRegisterTexture(void**, void*, char*, char*, int, int, int)
   amdsim_unimplemented_abort("__hipRegisterTexture");
 }
 
-// ---- device variables
-// -------------------------------------------------------------------------------------------
+// ---- device variables ---------------------------------------------------------------------------
 HIP_ENTRY hipGetSymbolAddress(void** p, const void* symbol) {
   const ApiCall call;
   DeviceVariable variable;

@@ -21,8 +21,7 @@ struct ihipModuleSymbol_t { // what a hipFunction_t points to
 
 namespace amdsim {
 
-// ---- errors.cpp
-// -------------------------------------------------------------------------------------------------
+// ---- errors.cpp ---------------------------------------------------------------------------------
 extern thread_local hipError_t last_error;
 extern hipError_t sticky_error; // of a failed kernel: every later call that waits for the device returns it
 
@@ -37,8 +36,7 @@ struct ApiCall {
   ApiCall(const ApiCall&) = delete;
 };
 
-// ---- streams.cpp
-// ------------------------------------------------------------------------------------------------
+// ---- streams.cpp --------------------------------------------------------------------------------
 using Work = std::function<hipError_t()>;
 
 bool is_stream(hipStream_t stream);

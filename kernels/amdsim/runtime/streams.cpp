@@ -1,5 +1,5 @@
-// Streams and events. Work is done when it is submitted, unless the stream captures it; an event holds the
-// host's time.
+// Streams and events. Work is done when it is submitted, unless
+// the stream captures it; an event holds the host's time.
 #include "runtime.hpp"
 
 #include <chrono>
@@ -95,8 +95,7 @@ HIP_ENTRY hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
   });
 }
 
-// ---- capture
-// ----------------------------------------------------------------------------------------------------
+// ---- capture ------------------------------------------------------------------------------------
 HIP_ENTRY hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode) {
   const ApiCall call;
   if (!is_created(stream))
@@ -119,8 +118,7 @@ HIP_ENTRY hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* statu
 }
 HIP_ENTRY hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode*) { return hipSuccess; }
 
-// ---- events
-// -----------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 HIP_ENTRY hipEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
   const ApiCall call;
   if (!event) return fail(hipErrorInvalidValue);
