@@ -1,7 +1,7 @@
 // The shadow holds two words for each dword of LDS.  Sub-dword and unaligned accesses break them up into words for each
 // byte until the next barrier.  A barrier forgets all accesses, so that two waves that both appear in a word have no
 // barrier between them: no epochs are kept.  Whichever of the two runs first, the second is caught.
-#include "lds_shadow.h"
+#include "lds_shadow.hpp"
 
 #include <sys/mman.h>
 
