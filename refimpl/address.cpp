@@ -1,3 +1,4 @@
+// The draws of a case's address code, and the way back from a logit to a slot.
 #include "refimpl/address.hpp"
 #include "refimpl/generate.hpp"
 #include "refimpl/random.hpp"

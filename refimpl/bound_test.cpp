@@ -1,3 +1,4 @@
+// The bound against models of the matrix units: never violated, never idle.
 #include "refimpl/bound.hpp"
 #include "refimpl/random.hpp"
 #include "refimpl/test_accumulators.hpp"

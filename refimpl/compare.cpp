@@ -1,3 +1,4 @@
+// The rules of compare.hpp.  Written so that a NaN, in value or bound, never passes for a number.
 #include "refimpl/compare.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Classes before numbers, and the edge of the fp32 range.
 #include "refimpl/compare.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Both flavours by bytes computed by hand, and every byte through encode(decode()).
 #include "refimpl/fp8.hpp"
 
 #include <gtest/gtest.h>

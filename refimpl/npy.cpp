@@ -1,3 +1,4 @@
+// The header is a Python literal, padded; the file appears under its name only when it is whole.
 #include "refimpl/npy.hpp"
 
 #include <unistd.h>

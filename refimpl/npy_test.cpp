@@ -1,3 +1,4 @@
+// Files read back byte by byte, and what is left behind when writing fails: nothing.
 #include "refimpl/npy.hpp"
 
 #include <gtest/gtest.h>

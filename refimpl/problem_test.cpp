@@ -1,3 +1,4 @@
+// Layouts by bytes worked out by hand, limits and needed blocks against a naive enumeration.
 #include "refimpl/problem.hpp"
 #include "refimpl/test_problems.hpp"
 

@@ -1,3 +1,5 @@
+// The reference against a triple loop written from the formula, and correct kernels by model against the
+// reference.
 #include "refimpl/bound.hpp"
 #include "refimpl/compare.hpp"
 #include "refimpl/fp8.hpp"
@@ -264,7 +266,7 @@ TEST(Reference, AgreesWithACorrectKernelOfEveryPolicyInEveryLane) {
                                  {Lane::special, Pattern::general},
                                  {Lane::special, Pattern::raw_bytes}}) {
       int special = 0;
-      for (uint64_t seed = 1; seed <= 3; ++seed) {
+      for (uint64_t seed = 1; seed <= 2; ++seed) {
         const Tally tally = judge(medium_problem(seed), data_of(lane, pattern, seed), policy, policy);
         EXPECT_EQ(tally.disagree, 0) << name(policy.accumulation) << " nan_to_zero " << policy.nan_to_zero
                                      << " after_sum " << policy.scale_after_sum << " lane " << int(lane);

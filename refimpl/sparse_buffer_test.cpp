@@ -1,3 +1,4 @@
+// Ranges are remembered whatever their order; untouched address space costs nothing.
 #include "refimpl/sparse_buffer.hpp"
 
 #include <gtest/gtest.h>

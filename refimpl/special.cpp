@@ -1,3 +1,4 @@
+// Interval arithmetic in fp32's range: every operation says what is certain of its result.
 #include "refimpl/special.hpp"
 #include "refimpl/bound.hpp"
 #include "refimpl/compare.hpp"

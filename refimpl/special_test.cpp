@@ -1,3 +1,4 @@
+// The policy table of oracle.md, section 6, and overflow at every step.
 #include "refimpl/compare.hpp"
 #include "refimpl/special.hpp"
 

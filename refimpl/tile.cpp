@@ -1,3 +1,4 @@
+// Bytes to doubles and exponents, and the two products that take nearly all of the reference's time.
 #include "refimpl/tile.hpp"
 #include "refimpl/fp8.hpp"
 

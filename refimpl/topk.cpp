@@ -1,3 +1,4 @@
+// Margins by two sorted lists of interval ends; selection by a total order in which NaN comes last.
 #include "refimpl/topk.hpp"
 #include "refimpl/compare.hpp"
 

@@ -1,3 +1,4 @@
+// Margins against their definition, and the metric of vllm#39303 caught in the act.
 #include "refimpl/compare.hpp"
 #include "refimpl/random.hpp"
 #include "refimpl/test_problems.hpp"
