@@ -44,6 +44,8 @@ struct CodeObj {
 // From an ELF or a clang offload bundle. size 0: a bundle,
 // or an ELF that tells its own. nullptr: `error` says why.
 CodeObj* load_code_object(const void* data, size_t size, std::string& error);
+// Frees the image. Names and decoded instructions stay: a captured graph may still point to a kernel, and
+// its replay must be a fault, not a crash.
 void unload_code_object(CodeObj* co);
 
 // ---- of the loader ------------------------------------------------------------------------------
