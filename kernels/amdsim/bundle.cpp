@@ -10,38 +10,36 @@ namespace {
 constexpr char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr size_t bundle_magic_bytes = sizeof bundle_magic - 1;
 
-template <class T> T read(const uint8_t*& at) {
-  T value;
-  memcpy(&value, at, sizeof value);
-  at += sizeof value;
-  return value;
-}
-
 // hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+ -> gfx942
 std::string target_of(const std::string& id) {
   const std::string target = id.substr(id.rfind('-') + 1);
   return target.substr(0, target.find(':'));
 }
 
-size_t elf_bytes(const uint8_t* elf) { // the section headers come last
-  Elf64_Ehdr header;
-  memcpy(&header, elf, sizeof header);
+size_t elf_bytes(Bytes elf) { // the section headers come last
+  const auto header = elf.read<Elf64_Ehdr>(0);
   return header.e_shoff + size_t{header.e_shentsize} * header.e_shnum;
 }
 
-ElfImage entry_of_bundle(const uint8_t* bundle) {
-  const uint8_t* at = bundle + bundle_magic_bytes;
-  ElfImage best{};
+struct Entry {
+  uint64_t offset, bytes, id_bytes; // then the id
+};
+
+Bytes entry_of_bundle(Bytes bundle) {
+  uint64_t at = bundle_magic_bytes + sizeof(uint64_t);
+  Bytes best{};
   std::string seen;
-  for (uint64_t left = read<uint64_t>(at); left; left--) {
-    const auto offset = read<uint64_t>(at), bytes = read<uint64_t>(at), id_bytes = read<uint64_t>(at);
-    const std::string id(at, at + id_bytes), target = target_of(id);
-    at += id_bytes;
+  for (uint64_t left = bundle.read<uint64_t>(bundle_magic_bytes); left; left--) {
+    const auto entry = bundle.read<Entry>(at);
+    const auto* name = reinterpret_cast<const char*>(bundle.at(at + sizeof entry, entry.id_bytes));
+    const std::string id(name, entry.id_bytes), target = target_of(id);
+    at += sizeof entry + entry.id_bytes;
     if (id.starts_with("host")) continue;
     seen += (seen.empty() ? "" : ", ") + id;
-    if (!bytes) continue;
-    if (target == "gfx942") return {bundle + offset, bytes};
-    if (target == "gfx950" && !best.data) best = {bundle + offset, bytes};
+    if (!entry.bytes || (target != "gfx942" && target != "gfx950")) continue;
+    const Bytes elf{bundle.at(entry.offset, entry.bytes), entry.bytes};
+    if (target == "gfx942") return elf;
+    if (!best.data) best = elf;
   }
   if (!best.data)
     throw BadCodeObject{"the program has no code object for gfx942 or gfx950; it has " +
@@ -51,13 +49,16 @@ ElfImage entry_of_bundle(const uint8_t* bundle) {
 
 } // namespace
 
-ElfImage find_elf(const uint8_t* data, size_t bytes) {
-  if (!memcmp(data, ELFMAG, SELFMAG)) return {data, bytes ? bytes : elf_bytes(data)};
-  if (!memcmp(data, "CCOB", 4))
+Bytes find_elf(Bytes file) {
+  const auto starts_with = [&](const char* magic, size_t bytes) {
+    return !memcmp(file.at(0, bytes), magic, bytes);
+  };
+  if (starts_with(ELFMAG, SELFMAG)) return {file.data, file.count == SIZE_MAX ? elf_bytes(file) : file.count};
+  if (starts_with("CCOB", 4))
     throw BadCodeObject{"compressed offload bundles are not supported: build with -no-offload-compress"};
-  if (memcmp(data, bundle_magic, bundle_magic_bytes))
+  if (!starts_with(bundle_magic, bundle_magic_bytes))
     throw BadCodeObject{"neither an ELF code object nor a clang offload bundle"};
-  return entry_of_bundle(data);
+  return entry_of_bundle(file);
 }
 
 } // namespace amdsim

@@ -14,7 +14,8 @@ namespace amdsim {
 namespace {
 
 constexpr uint64_t page_bytes = 4096;
-constexpr uint64_t image_bytes_most = 1ull << 32;
+constexpr uint64_t image_bytes_most = 256 << 20;
+constexpr uint64_t kernarg_bytes_most = 1 << 20;
 constexpr uint32_t metadata_note_type = 32; // NT_AMDGPU_METADATA
 
 // EF_AMDGPU_MACH, the low byte of the header's flags
@@ -49,7 +50,7 @@ struct Relocation {
 
 class Loader {
 public:
-  explicit Loader(ElfImage elf) : elf_(elf), header_(read<Elf64_Ehdr>(0)) {
+  explicit Loader(Bytes elf) : elf_(elf), header_(elf.read<Elf64_Ehdr>(0)) {
     check_header();
     read_headers();
     copy_segments();
@@ -65,17 +66,6 @@ public:
   std::map<std::string, std::pair<uint64_t, uint64_t>> symbols; // offset, size
 
 private:
-  const uint8_t* bytes_at(uint64_t offset, uint64_t bytes) const {
-    if (offset > elf_.bytes || bytes > elf_.bytes - offset)
-      throw BadCodeObject{"the code object is cut short"};
-    return elf_.data + offset;
-  }
-  template <class T> T read(uint64_t offset) const {
-    T value;
-    memcpy(&value, bytes_at(offset, sizeof value), sizeof value);
-    return value;
-  }
-
   void check_header() {
     if (memcmp(header_.e_ident, ELFMAG, SELFMAG)) throw BadCodeObject{"the bundle entry is not an ELF"};
     if (header_.e_machine != EM_AMDGPU)
@@ -90,25 +80,32 @@ private:
 
   void read_headers() {
     for (unsigned i = 0; i < header_.e_phnum; i++)
-      segments_.push_back(read<Elf64_Phdr>(header_.e_phoff + uint64_t{i} * header_.e_phentsize));
+      segments_.push_back(elf_.read<Elf64_Phdr>(header_.e_phoff + uint64_t{i} * header_.e_phentsize));
     for (unsigned i = 0; i < header_.e_shnum; i++)
-      sections_.push_back(read<Elf64_Shdr>(header_.e_shoff + uint64_t{i} * header_.e_shentsize));
+      sections_.push_back(elf_.read<Elf64_Shdr>(header_.e_shoff + uint64_t{i} * header_.e_shentsize));
   }
 
   void copy_segments() {
     uint64_t top = 0;
-    for (const auto& s : segments_)
-      if (s.p_type == PT_LOAD) top = std::max(top, s.p_vaddr + s.p_memsz);
-    if (!top || top > image_bytes_most) throw BadCodeObject{"the code object has nothing to load"};
+    for (const auto& s : segments_) {
+      if (s.p_type != PT_LOAD) continue;
+      if (s.p_vaddr > image_bytes_most || s.p_memsz > image_bytes_most || s.p_filesz > s.p_memsz)
+        throw BadCodeObject{"a segment of the code object has no sensible size"};
+      top = std::max(top, s.p_vaddr + s.p_memsz);
+    }
+    if (!top) throw BadCodeObject{"the code object has nothing to load"};
     // a page more: decoding looks past the last instruction
     image.assign((top + 2 * page_bytes - 1) & ~(page_bytes - 1), 0);
     for (const auto& s : segments_)
-      if (s.p_type == PT_LOAD) memcpy(&image[s.p_vaddr], bytes_at(s.p_offset, s.p_filesz), s.p_filesz);
+      if (s.p_type == PT_LOAD) memcpy(&image[s.p_vaddr], elf_.at(s.p_offset, s.p_filesz), s.p_filesz);
+  }
+  bool in_image(uint64_t offset, uint64_t bytes) const {
+    return offset < image.size() && bytes <= image.size() - offset;
   }
 
   std::string name_in(const Elf64_Shdr& strings, uint32_t offset) const {
     if (offset >= strings.sh_size) return "";
-    const char* all = reinterpret_cast<const char*>(bytes_at(strings.sh_offset, strings.sh_size));
+    const char* all = reinterpret_cast<const char*>(elf_.at(strings.sh_offset, strings.sh_size));
     return std::string(all + offset, strnlen(all + offset, strings.sh_size - offset));
   }
 
@@ -117,7 +114,7 @@ private:
       if (s.sh_type != SHT_SYMTAB && s.sh_type != SHT_DYNSYM) continue;
       if (s.sh_link >= sections_.size()) throw BadCodeObject{"a symbol table without names"};
       for (uint64_t i = 0; i < s.sh_size / sizeof(Elf64_Sym); i++) {
-        const auto symbol = read<Elf64_Sym>(s.sh_offset + i * sizeof(Elf64_Sym));
+        const auto symbol = elf_.read<Elf64_Sym>(s.sh_offset + i * sizeof(Elf64_Sym));
         const std::string name = name_in(sections_[s.sh_link], symbol.st_name);
         if (!name.empty() && symbol.st_shndx != SHN_UNDEF) symbols[name] = {symbol.st_value, symbol.st_size};
       }
@@ -127,7 +124,7 @@ private:
   uint64_t value_of_symbol(uint32_t table, uint32_t index) const {
     if (table >= sections_.size() || index >= sections_[table].sh_size / sizeof(Elf64_Sym))
       throw BadCodeObject{"a relocation against a missing symbol"};
-    const auto symbol = read<Elf64_Sym>(sections_[table].sh_offset + index * sizeof(Elf64_Sym));
+    const auto symbol = elf_.read<Elf64_Sym>(sections_[table].sh_offset + index * sizeof(Elf64_Sym));
     if (symbol.st_shndx == SHN_UNDEF)
       throw BadCodeObject{"undefined symbol " + name_in(sections_[sections_[table].sh_link], symbol.st_name)};
     return symbol.st_value;
@@ -137,9 +134,9 @@ private:
     for (const auto& s : sections_) {
       if (s.sh_type != SHT_RELA) continue;
       for (uint64_t i = 0; i < s.sh_size / sizeof(Elf64_Rela); i++) {
-        const auto r = read<Elf64_Rela>(s.sh_offset + i * sizeof(Elf64_Rela));
+        const auto r = elf_.read<Elf64_Rela>(s.sh_offset + i * sizeof(Elf64_Rela));
         const uint32_t symbol = ELF64_R_SYM(r.r_info), type = ELF64_R_TYPE(r.r_info);
-        if (r.r_offset + 8 > image.size()) throw BadCodeObject{"a relocation outside the code object"};
+        if (!in_image(r.r_offset, 8)) throw BadCodeObject{"a relocation outside the code object"};
         if (type != abs32_lo && type != abs32_hi && type != abs64 && type != relative64)
           throw BadCodeObject{"relocation type " + std::to_string(type) + " is not implemented"};
         relocations.push_back(
@@ -162,11 +159,11 @@ private:
   void read_notes(uint64_t at, uint64_t end, MsgpackValue& metadata) const {
     const auto padded = [](uint32_t bytes) { return uint64_t{bytes} + 3 & ~uint64_t{3}; };
     while (at + sizeof(Elf64_Nhdr) <= end) {
-      const auto note = read<Elf64_Nhdr>(at);
+      const auto note = elf_.read<Elf64_Nhdr>(at);
       const uint64_t name = at + sizeof note, body = name + padded(note.n_namesz);
-      const bool from_amd = note.n_namesz >= 6 && !memcmp(bytes_at(name, note.n_namesz), "AMDGPU", 6);
+      const bool from_amd = note.n_namesz >= 6 && !memcmp(elf_.at(name, note.n_namesz), "AMDGPU", 6);
       if (from_amd && note.n_type == metadata_note_type)
-        metadata = unpack_msgpack(bytes_at(body, note.n_descsz), note.n_descsz);
+        metadata = unpack_msgpack(elf_.at(body, note.n_descsz), note.n_descsz);
       at = body + padded(note.n_descsz);
     }
   }
@@ -175,7 +172,7 @@ private:
     Kernel k;
     k.name = metadata.text_at(".name");
     const auto symbol = symbols.find(metadata.text_at(".symbol"));
-    if (symbol == symbols.end() || symbol->second.first + sizeof(KernelDescriptor) > image.size())
+    if (symbol == symbols.end() || !in_image(symbol->second.first, sizeof(KernelDescriptor)))
       throw BadCodeObject{"kernel " + k.name + " has no descriptor"};
     k.kd = symbol->second.first;
     read_descriptor(k);
@@ -186,10 +183,16 @@ private:
     k.max_wg = metadata.number_at(".max_flat_workgroup_size", 1024);
     k.dyn_stack = metadata.number_at(".uses_dynamic_stack", 0);
     if (const MsgpackValue* args = metadata.get(".args"))
-      for (const MsgpackValue& a : args->items)
-        k.args.push_back({static_cast<uint32_t>(a.number_at(".offset", 0)),
-                          static_cast<uint32_t>(a.number_at(".size", 0)), a.text_at(".value_kind")});
+      for (const MsgpackValue& a : args->items) k.args.push_back(read_argument(a));
+    if (k.kernarg > kernarg_bytes_most) throw BadCodeObject{"kernel " + k.name + " has too many arguments"};
     return k;
+  }
+
+  static Arg read_argument(const MsgpackValue& metadata) {
+    const uint64_t offset = metadata.number_at(".offset", 0), bytes = metadata.number_at(".size", 0);
+    if (offset > kernarg_bytes_most || bytes > kernarg_bytes_most)
+      throw BadCodeObject{"an argument of a kernel has no sensible size"};
+    return {static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), metadata.text_at(".value_kind")};
   }
 
   void read_descriptor(Kernel& k) const {
@@ -206,7 +209,7 @@ private:
     k.preload = d.kernarg_preload;
   }
 
-  ElfImage elf_;
+  Bytes elf_;
   Elf64_Ehdr header_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Shdr> sections_;
@@ -244,9 +247,9 @@ CodeObj* place(const Loader& loaded, const Alloc& memory) {
 
 } // namespace
 
-CodeObj* load_code_object(const void* data, size_t size, std::string& error) {
+CodeObj* load_code_object(const void* data, size_t bytes, std::string& error) {
   try {
-    const Loader loaded(find_elf(static_cast<const uint8_t*>(data), size));
+    const Loader loaded(find_elf({static_cast<const uint8_t*>(data), bytes ? bytes : SIZE_MAX}));
     if (const Alloc* memory = mem_alloc(loaded.image.size(), MemKind::Code, "code object"))
       return place(loaded, *memory);
     error = "out of memory";

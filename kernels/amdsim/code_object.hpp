@@ -2,6 +2,7 @@
 // what of its code has been decoded so far.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -41,9 +42,9 @@ struct CodeObj {
   }
 };
 
-// From an ELF or a clang offload bundle. size 0: a bundle,
-// or an ELF that tells its own. nullptr: `error` says why.
-CodeObj* load_code_object(const void* data, size_t size, std::string& error);
+// From an ELF or a clang offload bundle; nullptr: `error` says why. bytes 0: how many there are is not known,
+// as for what a compiler put into a program; they are then trusted.
+CodeObj* load_code_object(const void* data, size_t bytes, std::string& error);
 // Frees the image. Names and decoded instructions stay: a captured graph may still point to a kernel, and
 // its replay must be a fault, not a crash.
 void unload_code_object(CodeObj* co);
@@ -52,10 +53,20 @@ void unload_code_object(CodeObj* co);
 struct BadCodeObject {
   std::string why;
 };
-struct ElfImage {
+struct Bytes {
   const uint8_t* data;
-  size_t bytes;
+  size_t count;
+
+  const uint8_t* at(uint64_t offset, uint64_t bytes) const {
+    if (offset > count || bytes > count - offset) throw BadCodeObject{"the code object is cut short"};
+    return data + offset;
+  }
+  template <class T> T read(uint64_t offset) const {
+    T value;
+    memcpy(&value, at(offset, sizeof value), sizeof value);
+    return value;
+  }
 };
-ElfImage find_elf(const uint8_t* data, size_t bytes); // in a bundle: the one for gfx942, or else for gfx950
+Bytes find_elf(Bytes file); // in a bundle: the one for gfx942, or else for gfx950
 
 } // namespace amdsim

@@ -31,6 +31,16 @@ void forget_functions(const CodeObj& co) {
   });
 }
 
+// bytes 0: as many as the image says
+hipError_t load_module(hipModule_t* module, const char* what, const void* image, size_t bytes) {
+  if (!module) return fail(hipErrorInvalidValue);
+  std::string error;
+  CodeObj* co = load_code_object(image, bytes, error);
+  if (!co) return misuse(hipErrorNoBinaryForGpu, "%s: %s", what, error.c_str());
+  *module = new ihipModule_t{co};
+  return hipSuccess;
+}
+
 } // namespace
 
 bool amdsim::is_module_function(hipFunction_t function) {
@@ -40,24 +50,18 @@ bool amdsim::is_module_function(hipFunction_t function) {
 
 HIP_ENTRY hipModuleLoadData(hipModule_t* module, const void* image) {
   const ApiCall call;
-  if (!module || !image) return fail(hipErrorInvalidValue);
-  std::string error;
-  CodeObj* co = load_code_object(image, 0, error);
-  if (!co) return misuse(hipErrorNoBinaryForGpu, "hipModuleLoadData: %s", error.c_str());
-  *module = new ihipModule_t{co};
-  return hipSuccess;
+  return image ? load_module(module, "hipModuleLoadData", image, 0) : fail(hipErrorInvalidValue);
 }
 HIP_ENTRY hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, hipJitOption*, void**) {
   return hipModuleLoadData(module, image);
 }
 HIP_ENTRY hipModuleLoad(hipModule_t* module, const char* name) {
+  const ApiCall call;
   if (!name) return fail(hipErrorInvalidValue);
   std::ifstream file(name, std::ios::binary);
-  if (!file) return fail(hipErrorFileNotFound);
-  std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return fail(hipErrorFileNotFound);
-  image.resize(image.size() + 64); // so that even an empty file has a header to be refused for
-  return hipModuleLoadData(module, image.data());
+  const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad() || image.empty()) return fail(hipErrorFileNotFound);
+  return load_module(module, name, image.data(), image.size());
 }
 HIP_ENTRY hipModuleUnload(hipModule_t module) {
   const ApiCall call;
