@@ -1,4 +1,4 @@
-# The nvidia platform: kernels by nvcc for sm_90a, host code by the default compiler.  Programs are built on one machine
+# The nvidia platform: kernels by nvcc for sm_90a, host code by clang.  Programs are built on one machine
 # and carried, as bin/ and lib/, to another that has the driver and little else: whatever Debian offers as an archive is
 # linked in.
 #   MQA_HIP_OPTIONS     compile options of a .hip source
@@ -16,9 +16,7 @@ target_include_directories(mqa_hip SYSTEM INTERFACE ${CMAKE_SOURCE_DIR}/kernels/
 target_compile_definitions(mqa_hip INTERFACE MQA_PLATFORM_NVIDIA=1)
 target_link_libraries(mqa_hip INTERFACE CUDA::cudart_static)
 
-foreach(kind IN ITEMS EXE SHARED)
-  string(APPEND CMAKE_${kind}_LINKER_FLAGS " -static-libstdc++ -static-libgcc")
-endforeach()
+add_link_options(-static-libgcc $<$<LINK_LANGUAGE:CXX>:-static-libstdc++>)
 # Debian has no archive of fmt, but fmt also works from its headers alone: the same target name, without a library.
 find_path(MQA_FMT_INCLUDE fmt/format.h REQUIRED)
 add_library(fmt::fmt INTERFACE IMPORTED GLOBAL)
