@@ -2,9 +2,10 @@
 // is refused with a reason, whatever is wrong with it.
 #include "testing.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace amdsim_test;
 
@@ -19,19 +20,21 @@ class CodeObject : public Simulator {
 protected:
   // Loads these bytes as a file. Returns whether they were taken, and wants a reason if not.
   bool loads(const std::vector<char>& bytes) {
-    std::ofstream(file_, std::ios::binary).write(bytes.data(), bytes.size());
+    EXPECT_EQ(ftruncate(memory_file_, 0), 0);
+    EXPECT_EQ(pwrite(memory_file_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    const std::string name = "/proc/self/fd/" + std::to_string(memory_file_);
     hipModule_t module;
-    const hipError_t error = hipModuleLoad(&module, file_.c_str());
+    const hipError_t error = hipModuleLoad(&module, name.c_str());
     if (error == hipSuccess) return hipModuleUnload(module) == hipSuccess;
     EXPECT_TRUE(error == hipErrorNoBinaryForGpu || bytes.empty());
     EXPECT_TRUE(strlen(amdsim_last_message()) > 20 || bytes.empty());
     amdsim_clear_error();
     return false;
   }
-  void TearDown() override { std::filesystem::remove(file_); }
+  ~CodeObject() override { close(memory_file_); }
 
   const std::vector<char> whole_ = read_file(MOD_CO);
-  const std::string file_ = testing::TempDir() + "amdsim_code_object_test.co";
+  const int memory_file_ = memfd_create("code object", 0);
 };
 
 TEST_F(CodeObject, AWholeOneIsTaken) { EXPECT_TRUE(loads(whole_)); }
