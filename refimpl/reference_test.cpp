@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace mqalab {
 namespace {
@@ -143,6 +144,39 @@ TEST(Reference, ComputesACellByHand) {
   data.overrides.push_back({Tensor::weights, 1, 0xC0400000}); // -3
   const RowReference row = reference_row(p, generate(p, data), 0, Policy{});
   EXPECT_EQ(row.value, std::vector<double>{0.5 * (2 * 5 + 3 * -3)});
+}
+
+// One head, all dims of q and k the same byte, but for the first two; scale and weight 1.
+RowReference two_odd_dims(uint8_t byte, uint8_t odd) {
+  Problem p;
+  p.heads = 1, p.context_lens = {1};
+  p = dense(p);
+  DataSpec data;
+  for (int64_t d = 0; d < p.head_dim; ++d)
+    for (Tensor tensor : {Tensor::q, Tensor::k}) data.overrides.push_back({tensor, d, d < 2 ? odd : byte});
+  data.overrides.push_back({Tensor::scale, 0, 0x3F800000});
+  data.overrides.push_back({Tensor::weights, 0, 0x3F800000});
+  return reference_row(p, generate(p, data), 0, Policy{});
+}
+
+TEST(Reference, KeepsDotsExactThatNeedMoreBitsThanAFloat) {
+  EXPECT_EQ(two_odd_dims(0x77, 0x39).value[0], 126 * 240.0 * 240 + 2 * 1.125 * 1.125);
+  EXPECT_EQ(two_odd_dims(0x7E, 0x01).value[0], 126 * 448.0 * 448 + 2 * 0x1p-18);
+  EXPECT_EQ(two_odd_dims(0x00, 0x38).value[0], 2) << "zeros have no exponent";
+}
+
+TEST(Reference, FollowsFp32WhereHeadsOverflow) {
+  Problem p;
+  p.heads = 2, p.context_lens = {1};
+  p = dense(p);
+  DataSpec data{.pattern = Pattern::one_dim, .overrides = {}}; // dots are positive
+  data.overrides = {
+      {Tensor::weights, 0, 0x7F7FFFFF}, {Tensor::weights, 1, 0xFF7FFFFF}, {Tensor::scale, 0, 0x40000000}};
+  EXPECT_TRUE(std::isnan(reference_row(p, generate(p, data), 0, Policy{}).value[0])) << "Inf - Inf";
+  data.overrides[1].bits = 0x7F7FFFFF;
+  const RowReference certain = reference_row(p, generate(p, data), 0, Policy{});
+  EXPECT_TRUE(agrees(certain.value[0], certain.bound[0], INFINITY));
+  EXPECT_FALSE(agrees(certain.value[0], certain.bound[0], std::numeric_limits<float>::max()));
 }
 
 TEST(Reference, IgnoresThePoison) {
