@@ -26,14 +26,24 @@ std::string config_error(const mqa_config& c) {
   return "";
 }
 
+// Workers per SM: those asked for, else as many as have shared memory for three tiles of keys, else two.  0: none fit.
+int hopper_workers(const mqa_paged_logits_args& a, const mqa_config& c) {
+  const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
+  const auto fits = [&](int workers, int stages) { return hopper::stages_for(workers, staged) >= stages; };
+  if (c.wave_per_eu) return fits(c.wave_per_eu, hopper::kLeastStages) ? c.wave_per_eu : 0;
+  if (fits(4, 3)) return 4;
+  return fits(2, hopper::kLeastStages) ? 2 : 0;
+}
+
 // Empty: the wgmma variant can serve the call.
 std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, const DeviceFacts& device) {
   if (!device.wgmma) return "it needs an NVIDIA sm_90 device, this one is " + device.key;
   if (a.head_dim != hopper::kHeadDim) return "head_dim is " + std::to_string(a.head_dim) + "; allowed: 128";
   if (a.fp8 != MQA_E4M3FN) return "fp8 is e4m3fnuz; allowed: e4m3fn";
   if (a.batch > hopper::kMostSequences) return "batch is " + std::to_string(a.batch) + "; allowed: up to 1024";
-  if (hopper::shared_bytes(a.next_n, a.heads) > hopper::kMostSharedBytes)
-    return "next_n " + std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) + " exceeds shared memory";
+  if (hopper_workers(a, c) == 0)
+    return "next_n " + std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) + " leaves no shared memory for " +
+           std::to_string(hopper::kLeastStages) + " tiles of keys";
   if (c.chunk_k != 0 && c.chunk_k != hopper::kTileTokens)
     return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 or 64";
   if (c.split_kv > 1) return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 or 1";
@@ -43,17 +53,15 @@ std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, co
 
 // Workers for every SM, but none without a tile at the longest context.
 LaunchConfig wgmma_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device) {
-  const int64_t shared = hopper::shared_bytes(a.next_n, a.heads);
-  const int asked = wanted.wave_per_eu ? wanted.wave_per_eu : 4;
-  const int64_t slots = int64_t{device.compute_units} * hopper::workers_per_sm(asked, shared);
-  const int64_t tiles = a.batch * ceil_div<int64_t>(a.max_model_len, hopper::kTileTokens);
   LaunchConfig c{};
   c.variant = MQA_VARIANT_WGMMA;
   c.chunk_k = hopper::kTileTokens;
   c.split_kv = 1;
-  c.wave_per_eu = asked;
-  c.lds_bytes = static_cast<uint32_t>(shared);
-  c.workers = static_cast<int32_t>(std::clamp<int64_t>(tiles, 1, slots));
+  c.wave_per_eu = hopper_workers(a, wanted);
+  const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
+  const int64_t tiles = a.batch * ceil_div<int64_t>(a.max_model_len, hopper::kTileTokens);
+  c.lds_bytes = static_cast<uint32_t>(hopper::stages_for(c.wave_per_eu, staged) * hopper::kTileSpacing + staged);
+  c.workers = static_cast<int32_t>(std::clamp<int64_t>(tiles, 1, int64_t{device.compute_units} * c.wave_per_eu));
   return c;
 }
 

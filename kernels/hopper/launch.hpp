@@ -8,9 +8,8 @@
 
 namespace mqa::hopper {
 
-// Keys in flight trade against workers: 4 workers of 3 tiles or 2 of 6 fill the registers of an SM alike.
 template <class R, int Heads, int Workers, bool Aligned> struct Instance {
-  static constexpr auto* kernel = &paged_logits_wgmma<R, Heads, Workers == 4 ? 3 : 6, Aligned, Workers>;
+  static constexpr auto* kernel = &paged_logits_wgmma<R, Heads, Aligned, Workers>;
 
   // More than 48 KiB of shared memory has to be asked for, once per kernel and device.
   static hipError_t allow_shared() {
@@ -20,14 +19,15 @@ template <class R, int Heads, int Workers, bool Aligned> struct Instance {
     const uint64_t bit = uint64_t{1} << (device % 64);
     if (done.load(std::memory_order_relaxed) & bit) return hipSuccess;
     const hipError_t error = hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                                 hipFuncAttributeMaxDynamicSharedMemorySize, kMostSharedBytes);
+                                                 hipFuncAttributeMaxDynamicSharedMemorySize, kSharedBytesPerSm - kScheduleBytes);
     if (error == hipSuccess) done.fetch_or(bit, std::memory_order_relaxed);
     return error;
   }
   static hipError_t launch(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
     if (const hipError_t error = allow_shared(); error != hipSuccess) return error;
     const int groups = a.next_n * parts_of_row(a.heads);
-    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, groups);
+    const int stages = stages_for(c.wave_per_eu, staged_bytes(a.next_n, a.heads));
+    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, groups, stages);
     return hipGetLastError();
   }
 };

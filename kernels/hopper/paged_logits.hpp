@@ -1,7 +1,7 @@
 // The paged logits kernel for Hopper's warpgroup matrix unit: head_dim 128, FP8 FN.  A block is one warpgroup, a *worker*,
 // that serves a contiguous run of tiles of 64 tokens; runs are equal to one tile, made in the kernel from this launch's
-// own lengths, and may cross sequences.  Keys go from memory straight to registers, several tiles ahead; queries of the
-// current sequence lie in shared memory.  The file runs: schedule, keys, queries, sums, kernel.
+// own lengths, and may cross sequences.  Keys travel to a ring of tiles in shared memory, several tiles ahead; queries of
+// the current sequence lie beside it.  The file runs: schedule, keys, queries, sums, kernel.
 #pragma once
 #include "kernels/hopper/limits.hpp"
 #include "kernels/hopper/wgmma.hpp"
@@ -73,88 +73,134 @@ struct Cursor {
 };
 
 // ---- keys -----------------------------------------------------------------------------------------------------
-// Of 16 tokens a warp: a lane holds the quarter lane%4 of the tokens g = lane/4 and g + 8, dims 64*c + 16*quarter ..+15.
-struct Keys {
-  uint4 chunk[2][2];  // [token g, g + 8][c]
-  float scale;        // of token lane%16; NaN for a bad block id
+// A tile's keys lie in shared memory as the matrix unit wants them, see descriptor(), with their scales behind.  A ring of
+// tiles is filled by asynchronous copies of 16 bytes: 8 lanes read one token's 128 bytes, so that memory sees whole lines.
+struct Tile {
+  uint4 chunk[kTileTokens * 8];
+  float scale[kTileTokens];  // NaN for a bad block id
 };
+static_assert(sizeof(Tile) == kTileBytes);
+
+__device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+// Copies 16 bytes, or writes zeros and reads nothing.
+__device__ inline void copy16(void* to, const uint8_t* from, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(present ? 16 : 0)
+               : "memory");
+}
+__device__ inline void copy4(void* to, const void* from, bool present) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from), "r"(present ? 4 : 0)
+               : "memory");
+}
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int Pending> __device__ inline void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+__device__ inline Tile* tile_at(void* ring, int stage) {
+  return reinterpret_cast<Tile*>(static_cast<unsigned char*>(ring) + stage * kTileSpacing);
+}
+// Until at most `pending` later groups are on their way; the count must be a constant of the instruction.
+__device__ inline void wait_for_oldest(int pending) {
+  switch (pending) {
+  case 0: wait_copies<0>(); break;
+  case 1: wait_copies<1>(); break;
+  case 2: wait_copies<2>(); break;
+  case 3: wait_copies<3>(); break;
+  case 4: wait_copies<4>(); break;
+  case 5: wait_copies<5>(); break;
+  default: wait_copies<6>(); break;
+  }
+}
+
+// A warp copies 16 tokens of a tile; lane l and l + 16 own token 4 * warp + l % 4 + 16 * (l / 4) of it.
+__device__ inline int own_token() {
+  const int lane = threadIdx.x % 16, warp = threadIdx.x / 32;
+  return 4 * warp + lane % 4 + 16 * (lane / 4);
+}
 template <class R> __device__ int32_t load_block_id(const PagedArgs& a, const Schedule& s, const Cursor& at) {
-  const int32_t position = at.tile * kTileTokens + static_cast<int32_t>(threadIdx.x / 32 * 16 + threadIdx.x % 16);
+  const int32_t position = at.tile * kTileTokens + own_token();
   return position < s.needed[at.sequence] ? a.block_table[R::table_offset(a, at.sequence, position)] : -1;
 }
 
-__device__ inline uint4 load16(const uint8_t* from) {
-  uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-template <bool Aligned> __device__ uint4 load_chunk(const uint8_t* from) {
-  if constexpr (Aligned) return load16(from);
-  const auto* words = reinterpret_cast<const uint32_t*>(from);
-  return {__ldg(words), __ldg(words + 1), __ldg(words + 2), __ldg(words + 3)};
-}
-
-template <class R, bool Aligned> __device__ void load_keys(Keys& keys, const PagedArgs& a, int32_t id, int32_t tile) {
-  const int lane = threadIdx.x % 32;
-  const int32_t position = tile * kTileTokens + static_cast<int32_t>(threadIdx.x / 32 * 16) + lane % 16;
+template <class R, bool Aligned> __device__ void copy_keys(Tile& tile, const PagedArgs& a, int32_t id, int32_t index) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int32_t position = index * kTileTokens + own_token();
   const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
   const bool valid = R::valid_block(id, a.num_blocks);
-  const int64_t own = valid ? R::block_offset(a, id) + R::token_offset(a, in_block) : 0;
-  keys.scale = valid ? R::load_scale(a.kv_cache, R::scale_block_offset(a, id) + R::scale_offset(a, in_block))
-                     : __int_as_float(0x7fc00000);
-  for (int i = 0; i < 2; ++i) {
-    const uint8_t* token = a.kv_cache + __shfl_sync(kAll, own, lane / 4 + 8 * i);
-    for (int c = 0; c < 2; ++c)
-      keys.chunk[i][c] = load_chunk<Aligned>(token + R::dim_offset(a, 64 * c + 16 * (lane % 4)));
+  const int64_t own = valid ? R::block_offset(a, id) + R::token_offset(a, in_block) : -1;
+  const int chunk = lane % 8;
+  const int32_t dim_offset = R::dim_offset(a, 16 * chunk);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int64_t offset = __shfl_sync(kAll, own, lane / 8 + 4 * i);
+    const int row = 4 * warp + lane / 8 + 16 * i;
+    uint4* to = tile.chunk + row * 8 + (chunk ^ (row % 8));
+    const uint8_t* from = a.kv_cache + (offset < 0 ? 0 : offset + dim_offset);
+    if constexpr (Aligned)
+      copy16(to, from, offset >= 0);
+    else
+      for (int w = 0; w < 4; ++w) copy4(reinterpret_cast<uint32_t*>(to) + w, from + 4 * w, offset >= 0);
+  }
+  if (lane < 16) {
+    float* to = tile.scale + own_token();
+    if (valid)
+      copy4(to, a.kv_cache + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), true);
+    else
+      *to = __int_as_float(0x7fc00000);
   }
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------
-// [group][head of the group][128 bytes], where a group is one row's next Heads heads.  The words of a row are in the order
-// in which the keys' registers hold k: step 2c + h of 32 dims takes word 2h of each quarter's chunk c, then word 2h + 1.
-__device__ inline int source_word(int word) {
-  const int step = word / 8, quarter = word % 4, second = word % 8 / 4;
-  return 16 * (step / 2) + 4 * quarter + 2 * (step % 2) + second;
-}
-__device__ inline uint32_t load_word(const uint8_t* from) {
-  if (reinterpret_cast<uintptr_t>(from) % 4 == 0) return *reinterpret_cast<const uint32_t*>(from);
-  return from[0] | from[1] << 8 | from[2] << 16 | static_cast<uint32_t>(from[3]) << 24;
+// What a worker keeps of its current sequence in shared memory: [group][head of the group][128 bytes] of q, where a group
+// is one row's next Heads heads; [group][head] weights; [row] limits.
+template <int Heads> struct Staged {
+  uint4* chunks;  // 8 a head
+  float* weights;
+  int32_t* limits;
+  __device__ Staged(unsigned char* shared, int groups)
+      : chunks(reinterpret_cast<uint4*>(shared)), weights(reinterpret_cast<float*>(chunks + groups * Heads * 8)),
+        limits(reinterpret_cast<int32_t*>(weights + groups * Heads)) {}
+};
+
+// 64 contiguous bytes of one head at any alignment, or zeros.
+struct HalfHead {
+  uint32_t word[16];
+};
+__device__ inline void load_half(HalfHead& half, const uint8_t* from, bool present) {
+  if (present && reinterpret_cast<uintptr_t>(from) % 16 == 0) {
+    for (int i = 0; i < 4; ++i) reinterpret_cast<uint4*>(half.word)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+    return;
+  }
+  for (int i = 0; i < 16; ++i)
+    half.word[i] = present ? from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24 : 0u;
 }
 
+// Chunks are swizzled, see descriptor().
 template <class R, int Heads>
-__device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, uint32_t* queries, float* weights) {
+__device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, const Staged<Heads>& to) {
   const int per_row = groups / a.next_n;
-  for (int item = threadIdx.x; item < groups * Heads * 32; item += kThreads) {
-    const int word = item % 32, slot = item / 32, group = slot / Heads;
+  for (int item = threadIdx.x; item < groups * Heads * 2; item += kThreads) {
+    const int c = item % 2, slot = item / 2, group = slot / Heads;
     const int n = group / per_row, head = group % per_row * Heads + slot % Heads;
-    uint32_t value = 0;
-    if (head < a.heads) value = load_word(a.q + R::query_offset(a, sequence, n, head) + 4 * source_word(word));
-    const int chunk = (word / 4) ^ (slot % 8);
-    queries[slot * 32 + chunk * 4 + word % 4] = value;
+    HalfHead half;
+    load_half(half, a.q + R::query_offset(a, sequence, n, head < a.heads ? head : 0) + 64 * c, head < a.heads);
+    for (int v = 0; v < 4; ++v)
+      to.chunks[slot * 8 + ((4 * c + v) ^ (slot % 8))] = reinterpret_cast<const uint4*>(half.word)[v];
   }
   for (int slot = threadIdx.x; slot < groups * Heads; slot += kThreads) {
     const int n = slot / Heads / per_row, head = slot / Heads % per_row * Heads + slot % Heads;
     const int64_t row = sequence * a.next_n + n;
-    weights[slot] = head < a.heads ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
+    to.weights[slot] = head < a.heads ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
   }
+  for (int n = threadIdx.x; n < a.next_n; n += kThreads) to.limits[n] = limit_of<R>(a, sequence, n);
   fence_shared();
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------
-template <int Heads>
-__device__ void multiply(float (&sums)[Heads / 2], const Keys& keys, uint64_t queries) {
+template <int Heads> __device__ void multiply(float (&sums)[Heads / 2], uint64_t keys, uint64_t queries) {
   fence();
-  for (int c = 0; c < 2; ++c) {
-    const uint4 low = keys.chunk[0][c], high = keys.chunk[1][c];
-    const uint32_t first[4] = {low.x, high.x, low.y, high.y}, second[4] = {low.z, high.z, low.w, high.w};
-    if (c == 0)
-      product<true>(sums, first, queries);
-    else
-      product<false>(sums, first, queries + 2 * c * kNextStep);
-    product<false>(sums, second, queries + (2 * c + 1) * kNextStep);
-  }
+  product<true>(sums, keys, queries);
+  for (int step = 1; step < kHeadDim / 32; ++step) product<false>(sums, keys + step * kNextStep, queries + step * kNextStep);
   commit();
 }
 
@@ -187,11 +233,12 @@ __device__ inline float reduce(const Two (&total)[2]) {
 }
 
 template <class R>
-__device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t needed, float sum, float scale) {
-  const int lane = threadIdx.x % 32, token = lane / 4 + (lane & 2) * 4;
-  const int32_t position = at.tile * kTileTokens + static_cast<int32_t>(threadIdx.x / 32 * 16) + token;
-  const float logit = R::scaled(sum, scale);
-  const bool seen = R::visible(position, limit_of<R>(a, at.sequence, n));
+__device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t limit, int32_t needed, float sum,
+                            const float* scales) {
+  const int lane = threadIdx.x % 32, token = static_cast<int>(threadIdx.x / 32) * 16 + lane / 4 + (lane & 2) * 4;
+  const int32_t position = at.tile * kTileTokens + token;
+  const float logit = R::scaled(sum, scales[token]);
+  const bool seen = R::visible(position, limit);
   if (lane % 2 == 0 && position < needed && (seen || R::fills_tail(a)))
     R::store(a.logits, R::logit_offset(a, int64_t{at.sequence} * a.next_n + n, position),
              seen ? logit : -__int_as_float(0x7f800000));
@@ -212,65 +259,69 @@ template <class R> __device__ void fill_tail(const PagedArgs& a, const Schedule&
 }
 
 // ---- kernel ---------------------------------------------------------------------------------------------------
-// Heads of a group: 32 or 64.  Stages: tiles whose keys are in registers or on their way.
-template <class R, int Heads, int Stages, bool Aligned, int WorkersPerSm>
-__global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups) {
+// Heads of a group: 32 or 64.  `stages` tiles of keys are in shared memory or on their way.
+template <class R, int Heads, bool Aligned, int WorkersPerSm>
+__global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  auto* queries = reinterpret_cast<uint32_t*>(shared);
-  auto* weights = reinterpret_cast<float*>(queries + groups * Heads * 32);
   __shared__ Schedule schedule;
+  auto* ring = reinterpret_cast<Tile*>(shared);
+  const Staged<Heads> staged(shared + stages * kTileSpacing, groups);
   const int32_t tiles = plan<R>(a, schedule);
   const int per_row = groups / a.next_n;
 
-  Keys keys[Stages];
-  Cursor at{schedule.first_sequence, schedule.first_tile}, ahead = at;  // of the products; of the block ids
-  int32_t id = -1, ahead_count = 0, key_tile = 0;
-  if (tiles > 0) {
-    id = load_block_id<R>(a, schedule, ahead);
-    key_tile = ahead.tile;
-    ahead.advance(a, schedule);
-    ahead_count = 1;
-  }
-  // Loads the keys of the tile whose block ids came last, and asks for the ids of the one after it.
-  const auto fetch = [&](Keys& into) {
-    if (ahead_count == 0 || ahead_count > tiles) return;
-    load_keys<R, Aligned>(into, a, id, key_tile);
-    if (ahead_count++ >= tiles) return;
-    id = load_block_id<R>(a, schedule, ahead);
-    key_tile = ahead.tile;
-    ahead.advance(a, schedule);
+  // Three places in the run, each ahead of the next: block ids, keys, products.
+  Cursor id_at{schedule.first_sequence, schedule.first_tile}, key_at = id_at, at = id_at;
+  int32_t ids_left = tiles, keys_left = tiles, key_stage = 0;
+  const auto next_id = [&]() -> int32_t {
+    if (ids_left-- <= 0) return -1;
+    const int32_t id = load_block_id<R>(a, schedule, id_at);
+    id_at.advance(a, schedule);
+    return id;
   };
-  for (int i = 0; i < Stages; ++i) fetch(keys[i]);
-
-  int32_t staged = -1;
-  const uint64_t base = descriptor(queries);
-  for (int32_t done = 0; done < tiles; done += Stages)
-#pragma unroll
-    for (int i = 0; i < Stages; ++i) {
-      if (done + i >= tiles) break;
-      if (at.sequence != staged) {
-        if (staged >= 0) __syncthreads();
-        stage_queries<R, Heads>(a, at.sequence, groups, queries, weights);
-        staged = at.sequence;
-        __syncthreads();
-      }
-      const int32_t needed = schedule.needed[at.sequence];
-      const int lane = threadIdx.x % 32;
-      const float scale = __shfl_sync(kAll, keys[i].scale, lane / 4 + (lane & 2) * 4);
-      for (int n = 0; n < R::rows_of(a); ++n) {
-        Two total[2] = {};
-        for (int part = 0; part < per_row; ++part) {
-          const int group = n * per_row + part;
-          float sums[Heads / 2];
-          multiply<Heads>(sums, keys[i], base + group * (Heads * 128 >> 4));
-          wait<0>();
-          if (group == groups - 1) fetch(keys[i]);
-          add_group<R, Heads>(total, sums, weights + group * Heads);
-        }
-        store_logit<R>(a, at, n, needed, reduce(total), scale);
-      }
-      at.advance(a, schedule);
+  int32_t ids[kIdsAhead];
+  for (int32_t& id : ids) id = next_id();
+  const auto copy_next = [&] {  // one commit each time, so that the count of groups in flight stays the same
+    if (keys_left-- > 0) {
+      copy_keys<R, Aligned>(*tile_at(ring, key_stage), a, ids[0], key_at.tile);
+      key_at.advance(a, schedule);
+      key_stage = key_stage + 1 == stages ? 0 : key_stage + 1;
+      for (int i = 0; i + 1 < kIdsAhead; ++i) ids[i] = ids[i + 1];
+      ids[kIdsAhead - 1] = next_id();
     }
+    commit_copies();
+  };
+  int32_t staged_sequence = -1;
+  if (tiles > 0) stage_queries<R, Heads>(a, staged_sequence = at.sequence, groups, staged);
+  for (int i = 0; i + 1 < stages; ++i) copy_next();
+
+  const uint64_t queries = descriptor(staged.chunks);
+  int stage = 0;
+  for (int32_t done = 0; done < tiles; ++done) {
+    wait_for_oldest(stages - 2);
+    fence_shared();
+    __syncthreads();  // this tile is there for all; the one before it has been used by all
+    copy_next();
+    if (at.sequence != staged_sequence) {
+      stage_queries<R, Heads>(a, staged_sequence = at.sequence, groups, staged);
+      __syncthreads();
+    }
+    const Tile& tile = *tile_at(ring, stage);
+    const uint64_t keys = descriptor(tile.chunk);
+    const int32_t needed = schedule.needed[at.sequence];
+    for (int n = 0; n < R::rows_of(a); ++n) {
+      Two total[2] = {};
+      for (int part = 0; part < per_row; ++part) {
+        const int group = n * per_row + part;
+        float sums[Heads / 2];
+        multiply<Heads>(sums, keys, queries + group * (Heads * 128 >> 4));
+        wait<0>();
+        add_group<R, Heads>(total, sums, staged.weights + group * Heads);
+      }
+      store_logit<R>(a, at, n, staged.limits[n], needed, reduce(total), tile.scale);
+    }
+    at.advance(a, schedule);
+    stage = stage + 1 == stages ? 0 : stage + 1;
+  }
   fill_tail<R>(a, schedule);
 }
 
