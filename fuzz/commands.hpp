@@ -31,6 +31,12 @@ void add_check(CLI::App&, ExitCode&);
 void add_run(CLI::App&, ExitCode&);
 void add_faults(CLI::App&, ExitCode&);
 void add_devices(CLI::App&, ExitCode&);
+void add_gate(CLI::App&, ExitCode&);
+void add_fuzz(CLI::App&, ExitCode&);
+void add_minimize(CLI::App&, ExitCode&);
+void add_replay(CLI::App&, ExitCode&);
+void add_report(CLI::App&, ExitCode&);
+void add_scenario(CLI::App&, ExitCode&);
 
 // Parses and runs: prints help, turns errors into one message and an exit code.  `add` registers the
 // subcommands.

@@ -71,6 +71,14 @@ void draw_lengths(Case& c, Random& random, int64_t most) {
   if (random.chance(3)) lens[0] = random.pick({0, -1, -7, INT32_MIN});
 }
 
+void fit_fault_instances(Case& c) {
+  constexpr int32_t kStagedRowsByHeads = (48 << 10) / 128 / 4 * 3; // q, a quarter left for weights
+  c.shape.head_dim = 128;
+  if (c.config.variant == MQA_VARIANT_DIRECT) c.config.variant = MQA_VARIANT_STAGED;
+  while (c.shape.next_n > 1 && c.shape.next_n * c.shape.heads > kStagedRowsByHeads) --c.shape.next_n;
+  repair(c);
+}
+
 Case generate_large_offset_case(Random& random) {
   Case c;
   draw_shape(c, random);

@@ -14,6 +14,8 @@ inline Case generate_case(uint64_t seed) {
 // Two or a few rows or blocks whose addresses lie around 2^31 or 2^32 bytes, in one buffer of six; sparse and
 // cheap.
 Case generate_large_offset_case(Random&);
+// Planted faults are built for head_dim 128 with staged queries only: brings a case there, near where it was.
+void fit_fault_instances(Case&);
 // All lengths anew: equal, one outlier, independent, ascending; also the counts of lens_per_row.
 void draw_lengths(Case&, Random&, int64_t most);
 

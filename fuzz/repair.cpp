@@ -8,6 +8,8 @@ namespace {
 
 constexpr int64_t kDensePool_bytes = 1 << 24; // larger pools are filled where needed only
 constexpr int64_t kMostColumns = 1 << 24;
+constexpr int64_t kAutomaticBlocks =
+    608; // what automatic splits fill: two blocks for each of 304 compute units
 constexpr int64_t kMostBatch = 4096, kMostNextN = 64;
 
 template <class T> void clamp(T& value, int64_t low, int64_t high) {
@@ -99,6 +101,16 @@ int64_t pool_work(const Case& c) {
   return bytes <= kDensePool_bytes ? 8 * static_cast<int64_t>(bytes) : 0;
 }
 
+// Every block of the grid starts four waves and stages the queries of its sequence, whether it owns tokens or
+// not.
+int64_t launch_work(const Case& c) {
+  const Shape& s = c.shape;
+  const int64_t chunks = (s.max_model_len + chunk_tokens(c) - 1) / chunk_tokens(c);
+  const int64_t automatic = std::min(chunks, kAutomaticBlocks / std::max(s.batch, 1) + 1);
+  const int64_t splits = c.config.split_kv > 0 ? c.config.split_kv : automatic;
+  return s.batch * splits * (4000 + int64_t{s.next_n} * s.heads * s.head_dim);
+}
+
 } // namespace
 
 int64_t work(const Case& c) {
@@ -107,8 +119,7 @@ int64_t work(const Case& c) {
   const int64_t products = visible_tokens(c) * s.heads * s.head_dim;
   const int64_t query = 8 * rows(c) * s.heads * s.head_dim;
   const int64_t cells = 16 * rows(c) * s.max_model_len, entries = 16 * s.batch * columns;
-  const int64_t blocks = 256 * int64_t{s.batch} * std::max(c.config.split_kv, 1);
-  return products + query + cells + entries + blocks + pool_work(c);
+  return products + query + cells + entries + launch_work(c) + pool_work(c);
 }
 
 void fit_lengths(Case& c) {
@@ -134,7 +145,9 @@ void bound_work(Case& c, int64_t limit) {
   for (int step = 0; step < 128 && work(c) > limit; ++step) {
     Shape& s = c.shape;
     const int64_t context = std::max<int64_t>(longest_context(c), 1);
-    if (s.max_model_len > 4 * context)
+    if (c.config.split_kv > 1 && launch_work(c) > limit / 2)
+      c.config.split_kv /= 2;
+    else if (s.max_model_len > 4 * context)
       s.max_model_len /= 2;
     else if (s.num_blocks > 1 && pool_work(c) > limit / 2)
       s.num_blocks = 0;
@@ -150,7 +163,6 @@ void bound_work(Case& c, int64_t limit) {
       s.next_n /= 2;
     else
       s.heads = std::max(s.heads / 2 / 8 * 8, 8);
-    if (c.config.split_kv > 256) c.config.split_kv = 256;
     fit_lengths(c);
   }
   repair(c);

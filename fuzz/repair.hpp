@@ -8,7 +8,7 @@ namespace mqalab {
 // Relative cost of one check, near the multiply-adds of the kernel: a few milliseconds at kUsualWork in the
 // simulator.
 int64_t work(const Case&);
-inline constexpr int64_t kUsualWork = 6'000'000;
+inline constexpr int64_t kUsualWork = 2'000'000;
 
 // Lengths fit batch and next_n, sizes are multiples of what they must be, too small strides become dense.
 void fit_lengths(Case&);

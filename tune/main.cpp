@@ -1,5 +1,5 @@
 // The program `mqalab`: every subcommand of the lab.
-#include "fuzz/commands.hpp"
+#include "tune/commands.hpp"
 
 int main(int argc, char** argv) {
   return mqalab::run_command_line(argc, argv, [](CLI::App& app, mqalab::ExitCode& code) {
@@ -7,5 +7,16 @@ int main(int argc, char** argv) {
     mqalab::add_run(app, code);
     mqalab::add_faults(app, code);
     mqalab::add_devices(app, code);
+    mqalab::add_gate(app, code);
+    mqalab::add_fuzz(app, code);
+    mqalab::add_minimize(app, code);
+    mqalab::add_replay(app, code);
+    mqalab::add_report(app, code);
+    mqalab::add_scenario(app, code);
+    mqalab::add_tune(app, code);
+    mqalab::add_lookup(app, code);
+    mqalab::add_db(app, code);
+    mqalab::add_bench(app, code);
+    mqalab::add_doctor(app, code);
   });
 }

@@ -1,0 +1,50 @@
+// The gate: no campaign starts before it.  Must kill: every planted fault.  Must pass: odd but legal cases on
+// the production kernel.  Must survive: controls that are not faults.  Its score is the measure of the
+// oracle.
+#pragma once
+#include "fuzz/oracle.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mqalab {
+
+enum class GateKind : uint8_t { must_kill, must_pass, must_survive };
+std::string_view name(GateKind);
+
+struct GateRow {
+  GateKind kind;
+  std::string name;
+  bool passed = false;
+  bool witness_killed = false;
+  int64_t generated_to_kill = 0; // generated cases until the first kill; 0: none, or not asked
+  int64_t cases = 0;             // checked in all
+  std::string verdict;           // of the deciding case
+  std::string expected;
+  std::string lane;    // of the deciding case
+  std::string message; // why not passed
+  double seconds = 0;
+};
+
+struct GateOptions {
+  bool quick = false; // witnesses and must-pass cases only
+  int64_t most_generated = 2000;
+  int64_t survive_cases = 100;        // generated cases that every control must survive
+  int64_t false_positive_cases = 300; // generated cases on the production kernel
+  uint64_t seed = 1;
+  std::function<void(const GateRow&, size_t done, size_t all)> progress;
+  std::function<bool()> stop;
+};
+struct Gate {
+  std::vector<GateRow> rows;
+  bool stopped = false;
+  bool passed() const;
+  int64_t median_to_kill() const; // over the faults that generated cases killed
+};
+Gate run_gate(Oracle&, const GateOptions&);
+
+std::string gate_table(const Gate&);
+std::string to_json(const Gate&, int indent = 2);
+
+} // namespace mqalab

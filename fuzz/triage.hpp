@@ -1,0 +1,46 @@
+// From failing cases to findings: buckets by signature, at most five examples a bucket, one minimal case and
+// one law each.  A bucket is on disk, as it was found, before any work is put into making it small.
+#pragma once
+#include "fuzz/finding.hpp"
+#include "fuzz/found.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace mqalab {
+
+struct Bucket {
+  std::filesystem::path folder;
+  Finding finding;
+  std::set<std::vector<uint8_t>> examples;
+  bool settled = false; // minimised, or tried
+};
+
+class Triage {
+public:
+  using Checker = std::function<Verdict(const Case&)>; // never throws for a legal case
+  // Takes up the findings that the folder already holds.
+  Triage(std::filesystem::path campaign, std::string fault, Checker, Policy);
+
+  void add(const Found&);
+  // Minimises and states the law of every bucket that is not settled; stops when told to, keeping the best so
+  // far.
+  void settle(const MinimizeOptions&);
+  const std::map<std::string, Bucket>& buckets() const { return buckets_; }
+  int64_t unsettled() const;
+
+private:
+  void settle(Bucket&, const MinimizeOptions&);
+  void merge_equal();
+  void write(const Bucket&);
+
+  std::filesystem::path campaign_;
+  std::string fault_;
+  Checker check_;
+  Policy policy_;
+  std::map<std::string, Bucket> buckets_;      // by slug
+  std::map<std::string, std::string> aliases_; // slug of a merged bucket -> slug of the one that took it in
+};
+
+} // namespace mqalab
