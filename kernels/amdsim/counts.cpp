@@ -70,7 +70,12 @@ void count_instruction(Inst& in, uint64_t instructions_by_class[]) {
 
 } // namespace
 
-void counts_start() { memset(class_bytes, 0, sizeof class_bytes); }
+// Launches that nobody counted have moved the instructions' counters on.
+void counts_start(const Kernel& k) {
+  memset(class_bytes, 0, sizeof class_bytes);
+  for (Inst* in : *k.co->table)
+    if (in) in->counted = in->count;
+}
 
 void counts_finish(const Kernel& k, const LaunchDims& d, uint64_t waves, uint64_t max_block_instructions) {
   uint64_t instructions_by_class[C_COUNT] = {};

@@ -13,7 +13,7 @@ inline void count_bytes(const Wave& w, const Inst& in) {
   class_bytes[in.klass] += uint64_t{in.bytes} * (in.klass == C_SMEM ? 1 : __builtin_popcountll(w.exec()));
 }
 
-void counts_start();
+void counts_start(const Kernel& k);
 void counts_finish(const Kernel& k, const LaunchDims& d, uint64_t waves, uint64_t max_block_instructions);
 void print_counts(const Kernel& k, const LaunchDims& d, double seconds); // a line of JSON
 

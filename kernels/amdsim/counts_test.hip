@@ -70,6 +70,16 @@ TEST_F(Counts, TheLargestBlockOfAnUnbalancedGrid) {
   EXPECT_GT(4 * c.max_block_instructions, c.instructions);
 }
 
+TEST_F(Counts, WhatRanUncountedIsNoPartOfTheNextLaunch) {
+  loop_of_block<<<4, 64>>>(out);
+  const uint64_t alone = last().instructions;
+  amdsim_collect_counts(0);
+  loop_of_block<<<4, 64>>>(out);
+  amdsim_collect_counts(1);
+  loop_of_block<<<4, 64>>>(out);
+  EXPECT_EQ(last().instructions, alone);
+}
+
 TEST_F(Counts, LdsAndBarriers) {
   through_lds<<<1, 128, 512>>>(out);
   const amdsim_counts c = last();

@@ -151,7 +151,7 @@ void start_launch(Kernel& k, const LaunchDims& d, uint32_t dyn_lds) {
   if (C.sched == sched_random) shuffler.seed(C.seed);
   reserve_scratch(k);
   set_deadline();
-  counts_start();
+  if (collect_counts || C.stats > 1) counts_start(k);
   coverage_start(k);
 }
 
