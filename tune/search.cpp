@@ -23,8 +23,10 @@ public:
   std::vector<Timing> run() {
     if (!play_rounds(1)) return all_;
     drop_hopeless();
-    for (int rounds = 2; alive_.size() > options_.keep; rounds *= 2) {
-      keep_best(std::max(options_.keep, alive_.size() / options_.eta));
+    int rounds = 2;
+    for (size_t target = alive_.size(); target > options_.keep; rounds *= 2) {
+      target = std::max(options_.keep, target / options_.eta);
+      keep_best(target);
       if (!play_rounds(rounds)) return all_;
     }
     keep_best(options_.finalists);
