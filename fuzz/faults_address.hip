@@ -121,7 +121,7 @@ constexpr Fault kFaults[] = {
      R"({"batch": 2, "context_lens": [1, 1], "strides": {"weights": 536870912}})"},
     {"logits_stride_mml", "row stride of the output taken as max_model_len", "untouched", kKill,
      kLaunch<LogitsStrideMml>, R"({"batch": 2, "context_lens": [1, 1], "strides": {"logits": 3}})"},
-    {"table_by_token", "block table indexed by token instead of token / block size", "value", kKill,
+    {"table_by_token", "block table indexed by token instead of token / block size", "class", kKill,
      kLaunch<TableByToken>,
      R"({"block_size": 16, "context_lens": [40], "max_model_len": 40, "block_table": {"mode": "reversed"}})"},
     {"table_row_zero", "the table of sequence 0 used for all", "value", kKill, kLaunch<TableRowZero>,
@@ -132,11 +132,11 @@ constexpr Fault kFaults[] = {
      kLaunch<WeightsRowZero>, R"({"next_n": 2, "context_lens": [3], "max_model_len": 3})"},
     {"row_neighbour", "rows packed in pairs: an odd row takes its neighbour's q", "value", kKill,
      kLaunch<RowNeighbour>, R"({"next_n": 3, "context_lens": [4], "max_model_len": 4})"},
-    {"len_flat", "lengths per row read as one per sequence", "wrong_class", kKill, kLaunch<LenFlat>,
+    {"len_flat", "lengths per row read as one per sequence", "untouched", kKill, kLaunch<LenFlat>,
      R"({"batch": 2, "next_n": 2, "lens_per_row": true, "context_lens": [2, 4, 6, 8], "max_model_len": 8})"},
     {"len_first", "the first row's length used for all rows", "untouched", kKill, kLaunch<LenFirst>,
      R"({"next_n": 2, "lens_per_row": true, "context_lens": [2, 5], "max_model_len": 8})"},
-    {"bad_block_as_zero", "a block id out of range read as block 0", "wrong_class", kKill, kLaunch<BadBlockAsZero>,
+    {"bad_block_as_zero", "a block id out of range read as block 0", "class", kKill, kLaunch<BadBlockAsZero>,
      R"({"context_lens": [2], "max_model_len": 2, "num_blocks": 2, "block_table": {"set": [[0, 1, 7]]}})"},
 };
 

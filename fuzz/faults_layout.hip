@@ -108,7 +108,7 @@ constexpr Fault kFaults[] = {
      R"({"fp8": "e4m3fnuz", "data": {"lane": "special", "set": [["k", 0, 128]]}, "context_lens": [1]})"},
     {"nan_code_7f", "a key's FN NaN code 0x7f decoded as 448", "value", kKill,
      kLaunch<Rules, KeyCodeReplaced<0x7f, 0x7e, false>>,
-     R"({"data": {"lane": "special", "set": [["k", 0, 127]]}, "context_lens": [1]})"},
+     R"({"data": {"lane": "special", "seed": 2, "set": [["k", 0, 127]]}, "context_lens": [1]})"},
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ constexpr Fault kFaults[] = {
      R"({"next_n": 2, "context_lens": [3], "max_model_len": 4})"},
     {"mask_no_next_n", "every row sees the whole context", "touched", kKill, kLaunch<MaskNoNextN>,
      R"({"next_n": 2, "context_lens": [3], "max_model_len": 4})"},
-    {"mask_reversed", "the first row of a step sees the most", "touched", kKill, kLaunch<MaskReversed>,
+    {"mask_reversed", "the first row of a step sees the most", "untouched", kKill, kLaunch<MaskReversed>,
      R"({"next_n": 2, "context_lens": [3], "max_model_len": 4})"},
     {"neg_limit_unsigned", "a negative limit compared as unsigned", "touched", kKill, kLaunch<NegativeLimitUnsigned>,
      R"({"next_n": 3, "context_lens": [1], "max_model_len": 4})"},
