@@ -39,10 +39,9 @@ struct Amd {
   // Four FN bytes as FNUZ: -0 (0x80) becomes +0, NaN (0x7f, 0xff) becomes FNUZ's NaN (0x80).
   MQA_HD static constexpr uint32_t fnuz_from_fn(uint32_t word) {
     const uint32_t magnitude = word & 0x7f7f7f7fu;
-    const uint32_t nonzero = (magnitude + 0x7f7f7f7fu) & 0x80808080u;  // high bit where the magnitude is not 0
-    const uint32_t nan = (magnitude + 0x01010101u) & 0x80808080u;      // high bit where the magnitude is 0x7f
-    const uint32_t nan_bytes = nan | (nan - (nan >> 7));               // 0xff there
-    return ((magnitude | (word & nonzero)) & ~nan_bytes) | nan;
+    const uint32_t one_if_nan = (magnitude + 0x01010101u) >> 7 & 0x01010101u;
+    const uint32_t sign_unless_zero = word & (magnitude + 0x7f7f7f7fu) & 0x80808080u;
+    return (magnitude + one_if_nan) | sign_unless_zero;
   }
 
   using Pair = float __attribute__((ext_vector_type(2)));
@@ -129,7 +128,7 @@ struct Amd {
   }
   // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a sign.
   static __device__ void buffer_store_32(float* base, uint32_t offset_bytes, float value) {
-    auto resource = __builtin_amdgcn_make_buffer_rsrc(base, 0, 0x7fffffff, 0x00027000);
+    auto resource = __builtin_amdgcn_make_buffer_rsrc(base, 0, static_cast<int>(0x80000000u), 0x00027000);
     __builtin_amdgcn_raw_buffer_store_b32(__builtin_bit_cast(uint32_t, value), resource, offset_bytes, 0, 0);
   }
 #endif
