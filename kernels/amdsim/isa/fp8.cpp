@@ -26,10 +26,11 @@ Table table(Fp8Format f) {
   return t;
 }
 
-}  // namespace
+} // namespace
 
 const float* fp8_values(Fp8Format f) {
-  static const Table tables[2][2] = {{table({false, false}), table({false, true})}, {table({true, false}), table({true, true})}};
+  static const Table tables[2][2] = {{table({false, false}), table({false, true})},
+                                     {table({true, false}), table({true, true})}};
   return tables[f.bf8][f.fnuz].data();
 }
 
@@ -44,13 +45,13 @@ uint8_t fp8_encode(float x, Fp8Format f, Fp8Rounding r) {
   const double magnitude = std::fabs((double)x);
   if (magnitude == 0) return zero;
   const int e = std::max((int)std::ilogb(magnitude), 1 - bias);
-  const double units = std::ldexp(magnitude, mb - e);  // of the last place
+  const double units = std::ldexp(magnitude, mb - e); // of the last place
   const double random = std::ldexp((double)(r.random >> 8), -24);
   int k = (int)(r.stochastic ? std::floor(units + random) : std::nearbyint(units)), field = e + bias;
   if (k >= 2 << mb) k >>= 1, field++;
-  if (k < 1 << mb) field = 0;  // subnormal
+  if (k < 1 << mb) field = 0; // subnormal
   const int code = field ? field << mb | (k - (1 << mb)) : k;
   return code == 0 ? zero : code > largest ? overflow : code | sign;
 }
 
-}  // namespace amdsim
+} // namespace amdsim

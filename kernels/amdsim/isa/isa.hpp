@@ -28,7 +28,10 @@ inline double asd(uint64_t u) { return std::bit_cast<double>(u); }
 inline uint64_t asq(double d) { return std::bit_cast<uint64_t>(d); }
 // A 64-bit value of a lane lies in two registers, 64 words apart.
 inline uint64_t ldq(const uint32_t* p, int l) { return p[l] | (uint64_t)p[64 + l] << 32; }
-inline void stq(uint32_t* p, int l, uint64_t v) { p[l] = (uint32_t)v; p[64 + l] = v >> 32; }
+inline void stq(uint32_t* p, int l, uint64_t v) {
+  p[l] = (uint32_t)v;
+  p[64 + l] = v >> 32;
+}
 
 // All 64 lanes, to be turned into vector code
 #ifdef __clang__
@@ -37,6 +40,8 @@ inline void stq(uint32_t* p, int l, uint64_t v) { p[l] = (uint32_t)v; p[64 + l] 
 #define LANES _Pragma("GCC ivdep") for (int l = 0; l < 64; l++)
 #endif
 // The active lanes, one by one
-#define FOR_LANES(w) for (uint64_t ex_ = (w).exec(); ex_; ex_ &= ex_ - 1) if (int l = __builtin_ctzll(ex_); true)
+#define FOR_LANES(w)                                                                                         \
+  for (uint64_t ex_ = (w).exec(); ex_; ex_ &= ex_ - 1)                                                       \
+    if (int l = __builtin_ctzll(ex_); true)
 
-}  // namespace amdsim
+} // namespace amdsim

@@ -1,6 +1,6 @@
-// Matrix instructions of several blocks, and double precision: lane by lane. Lane l holds row (A) or column (B, C, D)
-// l % size of block l / size, all of its k. Double precision 16x16x4: k = l / 16, and row 4 i + l / 16 of the result in
-// output i.
+// Matrix instructions of several blocks, and double precision: lane by lane. Lane l
+// holds row (A) or column (B, C, D) l % size of block l / size, all of its k. Double
+// precision 16x16x4: k = l / 16, and row 4 i + l / 16 of the result in output i.
 #include "mfma.hpp"
 
 #include <cmath>
@@ -12,11 +12,11 @@ namespace {
 
 double element(Element e, const uint32_t* v, int l, int k) {
   switch (e) {
-    case Element::f32: return asf(v[k * 64 + l]);
-    case Element::f16: return half_to_float(v[k / 2 * 64 + l] >> (16 * (k & 1)));
-    case Element::bf16: return bf16_to_float(v[k / 2 * 64 + l] >> (16 * (k & 1)));
-    case Element::i8: return (int8_t)(v[k / 4 * 64 + l] >> (8 * (k & 3)));
-    default: return asd(ldq(v, l));
+  case Element::f32: return asf(v[k * 64 + l]);
+  case Element::f16: return half_to_float(v[k / 2 * 64 + l] >> (16 * (k & 1)));
+  case Element::bf16: return bf16_to_float(v[k / 2 * 64 + l] >> (16 * (k & 1)));
+  case Element::i8: return (int8_t)(v[k / 4 * 64 + l] >> (8 * (k & 3)));
+  default: return asd(ldq(v, l));
   }
 }
 
@@ -45,7 +45,8 @@ void blocks(const MfmaShape& s, const MfmaOperands& o, uint32_t* out) {
   for (int q = 0; q < (lane_holds_one_block ? 1 : s.blocks); q++)
     for (int i = 0; i < per_block; i++)
       for (int l = 0; l < 64; l++) {
-        const int block = lane_holds_one_block ? l / 4 : q, row = lane_holds_one_block ? i : mfma_row(s.size, i, l);
+        const int block = lane_holds_one_block ? l / 4 : q,
+                  row = lane_holds_one_block ? i : mfma_row(s.size, i, l);
         const int at = (q * per_block + i) * 64 + l;
         const uint32_t c = o.c ? o.c[at] : o.constant_c;
         out[at] = output(s, o, block * s.size + row, block * s.size + l % s.size, c);
@@ -62,7 +63,7 @@ void double_precision(const MfmaOperands& o, double constant_c, uint32_t* out) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void do_mfma_blocks(Wave& w, const Inst& in) {
   const MfmaShape s = shape_of(in);
@@ -81,4 +82,4 @@ void do_mfma_blocks(Wave& w, const Inst& in) {
   adv(w, in);
 }
 
-}  // namespace amdsim
+} // namespace amdsim

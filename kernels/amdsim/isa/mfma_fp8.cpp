@@ -1,7 +1,8 @@
-// The exact FP8 matrix product, as fast as it gets: most of a campaign's time is spent here. Bytes become half precision
-// numbers, 8 lanes at a time, and these floats or doubles. Floats suffice when the exponents lie so close together that every
-// partial sum fits their 24 bits: then nothing is rounded before C is added, and the result has the same bits. Doubles hold
-// every sum of E4M3; of E5M2, whose products span 63 binades, they hold all but what far wider sums would need.
+// The exact FP8 matrix product, as fast as it gets: most of a campaign's time is spent here. Bytes
+// become half precision numbers, 8 lanes at a time, and these floats or doubles. Floats suffice
+// when the exponents lie so close together that every partial sum fits their 24 bits: then nothing
+// is rounded before C is added, and the result has the same bits. Doubles hold every sum of E4M3;
+// of E5M2, whose products span 63 binades, they hold all but what far wider sums would need.
 #include "mfma.hpp"
 
 #include <immintrin.h>
@@ -9,10 +10,10 @@
 namespace amdsim {
 namespace {
 
-// ---- range of an operand's bytes -----------------------------------------------------------------------------------
+// ---- range of an operand's bytes ------------------------------------------------------------------------
 struct Range {
-  int smallest, largest;  // exponent fields of the non-zero numbers; a subnormal counts as field 1
-  bool special;           // NaN or infinity, or a code that looks like one as half precision
+  int smallest, largest; // exponent fields of the non-zero numbers; a subnormal counts as field 1
+  bool special;          // NaN or infinity, or a code that looks like one as half precision
 };
 
 int horizontal_max(__m256i v) {
@@ -30,7 +31,8 @@ Range range_of(const uint32_t* v, int registers, Fp8Format f) {
   for (int i = 0; i < registers * 64; i += 8) {
     const __m256i x = _mm256_loadu_si256((const __m256i*)(v + i)), m = _mm256_and_si256(x, magnitude);
     largest = _mm256_max_epu8(largest, m);
-    complement = _mm256_max_epu8(complement, _mm256_sub_epi8(_mm256_setzero_si256(), m));  // 256 - m; 0 stays 0
+    complement =
+        _mm256_max_epu8(complement, _mm256_sub_epi8(_mm256_setzero_si256(), m)); // 256 - m; 0 stays 0
     nan = _mm256_or_si256(nan, _mm256_cmpeq_epi8(x, minus_zero));
   }
   const int mb = f.mantissa_bits(), top = horizontal_max(largest), bottom = 256 - horizontal_max(complement);
@@ -40,13 +42,14 @@ Range range_of(const uint32_t* v, int registers, Fp8Format f) {
   return {std::max(1, bottom >> mb), std::max(1, top >> mb), special};
 }
 
-// |number| < 2^(largest + 1) and a multiple of 2^(smallest - mantissa bits): a sum of `depth` products of two such has at
-// most so many bits
+// |number| < 2^(largest + 1) and a multiple of 2^(smallest - mantissa
+// bits): a sum of `depth` products of two such has at most so many bits
 int bits_of_sum(const Range& a, int a_mantissa, const Range& b, int b_mantissa, int depth) {
-  return a.largest - a.smallest + 1 + a_mantissa + b.largest - b.smallest + 1 + b_mantissa + (int)std::bit_width((unsigned)depth - 1);
+  return a.largest - a.smallest + 1 + a_mantissa + b.largest - b.smallest + 1 + b_mantissa +
+         (int)std::bit_width((unsigned)depth - 1);
 }
 
-// ---- bytes to numbers ------------------------------------------------------------------------------------------------
+// ---- bytes to numbers -----------------------------------------------------------------------------------
 // T[k][lane % size] of the operand, times a power of two: half precision has another exponent bias.
 int half_scale(Fp8Format f) { return 15 - f.bias(); }
 
@@ -57,20 +60,19 @@ inline void store(double* p, __m128i halves) {
   _mm256_storeu_pd(p + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
 }
 
-// sign, exponent and mantissa of bytes in the upper halves of 16-bit words, moved to where half precision has them
-template <bool BF8>
-inline __m256i to_half(__m256i x) {
+// sign, exponent and mantissa of bytes in the upper halves
+// of 16-bit words, moved to where half precision has them
+template <bool BF8> inline __m256i to_half(__m256i x) {
   return BF8 ? x : _mm256_and_si256(_mm256_srai_epi16(x, 1), _mm256_set1_epi16((short)0xbf80));
 }
 
 // Four bytes of eight lanes: T[0..3][0..7]
-template <bool BF8, class Number>
-inline void decode_8_lanes(const uint32_t* v, Number* t, int stride) {
-  const __m256i by_byte = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
-                                           0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+template <bool BF8, class Number> inline void decode_8_lanes(const uint32_t* v, Number* t, int stride) {
+  const __m256i by_byte = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12,
+                                           1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m256i join_halves = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   __m256i x = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i*)v), by_byte);
-  x = _mm256_permutevar8x32_epi32(x, join_halves);  // byte 0 of the eight lanes, byte 1, 2, 3
+  x = _mm256_permutevar8x32_epi32(x, join_halves); // byte 0 of the eight lanes, byte 1, 2, 3
   const __m256i even = to_half<BF8>(_mm256_unpacklo_epi8(_mm256_setzero_si256(), x));
   const __m256i odd = to_half<BF8>(_mm256_unpackhi_epi8(_mm256_setzero_si256(), x));
   store(t, _mm256_castsi256_si128(even));
@@ -78,16 +80,14 @@ inline void decode_8_lanes(const uint32_t* v, Number* t, int stride) {
   store(t + 2 * stride, _mm256_extracti128_si256(even, 1));
   store(t + 3 * stride, _mm256_extracti128_si256(odd, 1));
 }
-template <bool BF8, class Number>
-void decode(const uint32_t* v, int size, int registers, Number* t) {
+template <bool BF8, class Number> void decode(const uint32_t* v, int size, int registers, Number* t) {
   for (int i = 0; i < registers; i++)
     for (int l = 0; l < 64; l += 8) {
       const int k = 4 * (l / size * registers + i);
       decode_8_lanes<BF8>(v + i * 64 + l, t + k * size + l % size, size);
     }
 }
-template <class Number>
-void decode(const uint32_t* v, int size, int registers, Fp8Format f, Number* t) {
+template <class Number> void decode(const uint32_t* v, int size, int registers, Fp8Format f, Number* t) {
   f.bf8 ? decode<true>(v, size, registers, t) : decode<false>(v, size, registers, t);
 }
 // NaN, infinity and codes that only look so as half precision
@@ -99,31 +99,35 @@ void decode_special(const uint32_t* v, int size, int registers, Fp8Format f, dou
         t[(4 * (l / size * registers + i) + j) * size + l % size] = values[v[i * 64 + l] >> (8 * j) & 255];
 }
 
-// ---- the product -----------------------------------------------------------------------------------------------------
-template <class Number>
-struct Product { const Number *a, *b; Number scale; const MfmaOperands* o; };  // A[k][row], B[k][column]
+// ---- the product ----------------------------------------------------------------------------------------
+template <class Number> struct Product {
+  const Number *a, *b;
+  Number scale;
+  const MfmaOperands* o;
+}; // A[k][row], B[k][column]
 
 constexpr int COLUMNS = 16;
-template <class Number>
-struct Row {
+template <class Number> struct Row {
   typedef Number type __attribute__((vector_size(COLUMNS * sizeof(Number))));
   typedef type unaligned __attribute__((aligned(4)));
 };
 
-template <class V>
-[[gnu::always_inline]] inline void multiply_add(V& sum, const V& x, const V& y) {
+template <class V> [[gnu::always_inline]] inline void multiply_add(V& sum, const V& x, const V& y) {
 #ifdef __clang__
   sum = __builtin_elementwise_fma(x, y, sum);
 #else
-  sum += x * y;  // the same, for the product is exact
+  sum += x * y; // the same, for the product is exact
 #endif
 }
 
 template <class Number>
-[[gnu::always_inline]] inline void finish(const Product<Number>& p, int offset, const typename Row<Number>::type& sum) {
+[[gnu::always_inline]] inline void finish(const Product<Number>& p, int offset,
+                                          const typename Row<Number>::type& sum) {
   typedef Row<float>::type Floats;
-  const Floats c = p.o->c ? *(const Row<float>::unaligned*)(p.o->c + offset) : asf(p.o->constant_c) - Floats{};
-  const typename Row<Number>::type wide = __builtin_convertvector(c, typename Row<Number>::type) + sum * p.scale;
+  const Floats c =
+      p.o->c ? *(const Row<float>::unaligned*)(p.o->c + offset) : asf(p.o->constant_c) - Floats{};
+  const typename Row<Number>::type wide =
+      __builtin_convertvector(c, typename Row<Number>::type) + sum * p.scale;
   *(Row<float>::unaligned*)(p.o->d + offset) = __builtin_convertvector(wide, Floats);
 }
 
@@ -152,23 +156,29 @@ AVX512 void multiply_v4(const Product<float>& p, int size, int depth) { multiply
 AVX512 void multiply_v4(const Product<double>& p, int size, int depth) { multiply<8>(p, size, depth); }
 void multiply_v3(const Product<float>& p, int size, int depth) { multiply<4>(p, size, depth); }
 void multiply_v3(const Product<double>& p, int size, int depth) { multiply<2>(p, size, depth); }
-const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512cd");
 
-void multiply(const Product<float>& p, int size, int depth) { has_v4 ? multiply_v4(p, size, depth) : multiply_v3(p, size, depth); }
-void multiply(const Product<double>& p, int size, int depth) { has_v4 ? multiply_v4(p, size, depth) : multiply_v3(p, size, depth); }
+void multiply(const Product<float>& p, int size, int depth) {
+  has_v4 ? multiply_v4(p, size, depth) : multiply_v3(p, size, depth);
+}
+void multiply(const Product<double>& p, int size, int depth) {
+  has_v4 ? multiply_v4(p, size, depth) : multiply_v3(p, size, depth);
+}
 
-constexpr int MOST_VALUES = 32 * 64;  // and 16 x 128: the largest shapes
-template <class Number>
-struct Operands { alignas(64) Number a[MOST_VALUES], b[MOST_VALUES]; };
+constexpr int MOST_VALUES = 32 * 64; // and 16 x 128: the largest shapes
+template <class Number> struct Operands {
+  alignas(64) Number a[MOST_VALUES], b[MOST_VALUES];
+};
 
-template <class Number>
-void multiply_as(const MfmaShape& s, const MfmaOperands& o, int registers) {
+template <class Number> void multiply_as(const MfmaShape& s, const MfmaOperands& o, int registers) {
   static Operands<Number> t;
   decode(o.a, s.size, registers, s.format(s.a), t.a);
   decode(o.b, s.size, registers, s.format(s.b), t.b);
   const int scale = half_scale(s.format(s.a)) + half_scale(s.format(s.b));
-  multiply(Product<Number>{t.a, t.b, scale < 0 ? Number(1) / Number(1 << -scale) : Number(1 << scale), &o}, s.size, s.depth);
+  multiply(Product<Number>{t.a, t.b, scale < 0 ? Number(1) / Number(1 << -scale) : Number(1 << scale), &o},
+           s.size, s.depth);
 }
 void multiply_special(const MfmaShape& s, const MfmaOperands& o, int registers) {
   static Operands<double> t;
@@ -177,15 +187,15 @@ void multiply_special(const MfmaShape& s, const MfmaOperands& o, int registers) 
   multiply(Product<double>{t.a, t.b, 1, &o}, s.size, s.depth);
 }
 
-}  // namespace
+} // namespace
 
 void mfma_fp8_exact(const MfmaShape& s, const MfmaOperands& o) {
   const Fp8Format fa = s.format(s.a), fb = s.format(s.b);
-  const int registers = s.depth * s.size / 256;  // of 64 lanes with four bytes
+  const int registers = s.depth * s.size / 256; // of 64 lanes with four bytes
   const Range a = range_of(o.a, registers, fa), b = range_of(o.b, registers, fb);
   if (a.special || b.special) return multiply_special(s, o, registers);
   const int bits = bits_of_sum(a, fa.mantissa_bits(), b, fb.mantissa_bits(), s.depth);
   bits <= 24 ? multiply_as<float>(s, o, registers) : multiply_as<double>(s, o, registers);
 }
 
-}  // namespace amdsim
+} // namespace amdsim
