@@ -39,6 +39,19 @@ int after_parse_error(const CLI::App& app, const CLI::ParseError& e) {
   return complain(app, fmt::format("{}; try: {} --help", e.what(), command_name(app)), ExitCode::bad_input);
 }
 
+// The parser only says that a subcommand is missing; say which word was none.
+void refuse_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view hint = nearest(argv[1], known);
+  throw UsageError(fmt::format("{} is no command; allowed: {}; try: mqalab {}", argv[1], listed(known),
+                               hint.empty() ? "--help" : hint));
+}
+
 struct ConfigField {
   std::string_view name;
   int32_t mqa_config::* member;
@@ -76,6 +89,7 @@ int run_command_line(int argc, const char* const* argv,
   ExitCode code = ExitCode::clean;
   add(app, code);
   try {
+    refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
     return static_cast<int>(code);
   } catch (const CLI::ParseError& e) {

@@ -62,7 +62,7 @@ void apply_stress(const Stress& s) {
   amdsim_quiet(1);
   set("SCHED", s.schedule ? fmt::format("random:{}", s.schedule) : "inorder");
   set("POISON", !s.poison ? "off" : s.schedule % 2 ? "7149f2ca" : "7fc0dead");
-  set("LDS_CHECK", s.poison ? "1" : "0");
+  set("LDS_CHECK", s.check_lds ? "1" : "0");
   set("MAX_INST", fmt::format("{}", s.most_instructions));
   set("TIMEOUT", kHangSeconds);
 }

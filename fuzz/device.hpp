@@ -41,9 +41,9 @@ private:
 
 // How a launch is disturbed; on real hardware nothing changes.
 struct Stress {
-  uint64_t schedule = 0; // 0: blocks and waves in order; else a seed of their order
-  bool poison =
-      false; // registers, LDS and new memory hold a NaN (even schedules) or a large number; LDS is checked
+  uint64_t schedule = 0;  // 0: blocks and waves in order; else a seed of their order
+  bool poison = false;    // registers, LDS and new memory hold a NaN (even schedules) or a large number
+  bool check_lds = false; // uninitialised reads and missing barriers are faults
   int64_t most_instructions = 0; // of one wave, then the launch counts as hung
 };
 void apply_stress(const Stress&);

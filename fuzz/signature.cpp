@@ -118,8 +118,8 @@ std::string described(const Verdict& v, const Region& region) {
   return fmt::format("{}: {} of {} cells are wrong, {}; {}. First: row {} column {}, expected {}, got {}{}{}",
                      name(v.verdict), v.cells_bad, v.cells_checked, v.signature.pattern, region.detail,
                      first.row, first.column,
-                     v.verdict == VerdictClass::touched ? "no write" : fmt::format("{}", first.expected),
-                     first.got, first.note.empty() ? "" : "; ", first.note);
+                     v.verdict == VerdictClass::touched ? "no write" : shown(first.expected),
+                     shown(first.got), first.note.empty() ? "" : "; ", first.note);
 }
 
 std::string pattern_with(const Expected& due, const ValueIndex& index, std::span<const Deviation> bad) {

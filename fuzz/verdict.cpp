@@ -48,6 +48,8 @@ Json launched_json(const mqa_choice& c) {
 
 std::string_view name(VerdictClass v) { return kNames[static_cast<size_t>(v)]; }
 
+std::string shown(double v) { return std::isnan(v) ? "nan" : fmt::format("{}", static_cast<float>(v)); }
+
 bool is_finding(VerdictClass v) {
   return v != VerdictClass::ok && v != VerdictClass::rejected && v != VerdictClass::none;
 }

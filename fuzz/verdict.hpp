@@ -1,4 +1,5 @@
-// What a check says: the class of the verdict, the first bad cells, and the signature that makes two findings one bug.
+// What a check says: the class of the verdict, the first bad cells, and the signature that makes two findings
+// one bug.
 #pragma once
 #include "kernels/mqa.h"
 
@@ -11,37 +12,41 @@
 namespace mqalab {
 
 enum class VerdictClass : uint8_t {
-  ok,           // every cell keeps its contract and its bound
-  untouched,    // a promised cell still holds this launch's prefill
-  stale,        // ... or an earlier prefill
-  touched,      // a cell was written that must not be, or an input changed
-  guard,        // the zone before or behind the logits was written
-  wrong_class,  // NaN, an infinity or a number where another of these is due
-  value,        // a number too far from the reference
-  read,         // the result depends on something outside the read set
-  unstable,     // other bits on another launch
-  fault,        // the device or the library refused a legal launch
-  hang,         // no answer in time
-  rejected,     // refused cleanly: an illegal case, or a configuration that this build lacks
-  none          // no verdict: machine trouble, or a case beyond the lab's limits
+  ok,          // every cell keeps its contract and its bound
+  untouched,   // a promised cell still holds this launch's prefill
+  stale,       // ... or an earlier prefill
+  touched,     // a cell was written that must not be, or an input changed
+  guard,       // the zone before or behind the logits was written
+  wrong_class, // NaN, an infinity or a number where another of these is due
+  value,       // a number too far from the reference
+  read,        // the result depends on something outside the read set
+  unstable,    // other bits on another launch
+  fault,       // the device or the library refused a legal launch
+  hang,        // no answer in time
+  rejected,    // refused cleanly: an illegal case, or a configuration that this build lacks
+  none         // no verdict: machine trouble, or a case beyond the lab's limits
 };
 std::string_view name(VerdictClass);
 // ok and rejected are not findings; none is no verdict (machine trouble).
 bool is_finding(VerdictClass);
 
+// A number for people; NaNs without a sign.
+std::string shown(double);
+
 struct BadCell {
   int64_t row = 0, column = 0;
   float got = 0;
   double expected = 0, bound = 0;
-  std::string note;  // "equals row 0 column 3", "slot 5 of block 0 instead of block 16384", ...
+  std::string note; // "equals row 0 column 3", "slot 5 of block 0 instead of block 16384", ...
 };
 
-// What makes two findings the same bug (fuzzing.md, section 8).  The region carries no numbers, so that it survives
-// minimising as far as it can; same_bug() leaves it out, because in a small case "all" and "single" are one.
+// What makes two findings the same bug (fuzzing.md, section 8).  The region carries no numbers, so that it
+// survives minimising as far as it can; same_bug() leaves it out, because in a small case "all" and "single"
+// are one.
 struct Signature {
   VerdictClass verdict = VerdictClass::ok;
-  std::string pattern;  // untouched, zero, ratio 2, displaced, -inf where value, small numeric, garbage, ...
-  std::string region;   // all, single, rows from, columns from, last chunk, last column, scattered, ...
+  std::string pattern; // untouched, zero, ratio 2, displaced, -inf where value, small numeric, garbage, ...
+  std::string region;  // all, single, rows from, columns from, last chunk, last column, scattered, ...
   auto operator<=>(const Signature&) const = default;
   std::string text() const;
 };
@@ -49,13 +54,13 @@ bool same_bug(const Signature&, const Signature&);
 
 struct Verdict {
   VerdictClass verdict = VerdictClass::ok;
-  std::string message;  // one or two lines for people
+  std::string message; // one or two lines for people
   Signature signature;
-  std::vector<BadCell> first_bad;  // at most 8
+  std::vector<BadCell> first_bad; // at most 8
   int64_t cells_checked = 0, cells_bad = 0;
-  double worst_error_ratio = 0;  // largest error/bound where numbers are judged by a bound
-  mqa_choice launched{};         // the configuration that ran
+  double worst_error_ratio = 0; // largest error/bound where numbers are judged by a bound
+  mqa_choice launched{};        // the configuration that ran
 };
 std::string to_json(const Verdict&, int indent = 2);
 
-}  // namespace mqalab
+} // namespace mqalab
