@@ -75,7 +75,8 @@ private:
   Verdict check(const Case& c) { return oracle_.check(c, options_.fault); }
 
   bool pass_gate() {
-    GateOptions gate{.quick = true};
+    GateOptions gate;
+    gate.quick = true;
     gate.stop = StopSignal::requested;
     gate.progress = [&](const GateRow& row, size_t done, size_t all) {
       progress_.show(fmt::format("gate: {} of {}, {}", done, all, row.name));

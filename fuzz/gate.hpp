@@ -14,7 +14,7 @@ enum class GateKind : uint8_t { must_kill, must_pass, must_survive };
 std::string_view name(GateKind);
 
 struct GateRow {
-  GateKind kind;
+  GateKind kind = GateKind::must_pass;
   std::string name;
   bool passed = false;
   bool witness_killed = false;

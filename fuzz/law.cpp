@@ -25,15 +25,16 @@ std::string as_power(int64_t value) {
 
 class Laboratory {
 public:
-  Laboratory(const SameBug& fails, const MinimizeOptions& options) : fails_(fails), options_(options) {}
+  Laboratory(const Observe& observe, const MinimizeOptions& options) : observe_(observe), options_(options) {}
 
-  bool fails(const Case& c) {
-    const auto [entry, fresh] = memo_.try_emplace(encode(c), false);
+  Shows look(const Case& c) {
+    const auto [entry, fresh] = memo_.try_emplace(encode(c), Shows::neither);
     if (!fresh) return entry->second;
-    if (checks >= options_.most_checks || (options_.stop && options_.stop())) return false;
+    if (checks >= options_.most_checks || (options_.stop && options_.stop())) return Shows::neither;
     ++checks;
-    return entry->second = fails_(c);
+    return entry->second = observe_(c);
   }
+  bool fails(const Case& c) { return look(c) == Shows::failure; }
   // Smallest failing value above a passing one, both ends known: a plain bisection.
   Boundary bisect(const Case& c, const LawAxis& axis, int64_t passing, int64_t failing, int64_t step) {
     while (failing - passing > step) {
@@ -47,9 +48,9 @@ public:
   int64_t checks = 0;
 
 private:
-  const SameBug& fails_;
+  const Observe& observe_;
   const MinimizeOptions& options_;
-  std::map<std::vector<uint8_t>, bool> memo_;
+  std::map<std::vector<uint8_t>, Shows> memo_;
 };
 
 // ---- products ----
@@ -58,7 +59,7 @@ private:
 std::optional<Boundary> stride_boundary(Laboratory& lab, const Case& c, const ProductAxes& axes) {
   const int64_t step = axes.stride.name == "kv_block_stride_bytes" ? 4 : 1;
   const auto dense = axes.stride.with(c, 0);
-  if (!dense || lab.fails(*dense)) return std::nullopt;
+  if (!dense || lab.look(*dense) != Shows::nothing_wrong) return std::nullopt;
   const int64_t passing = axes.stride.get(*dense);
   for (int64_t failing = std::max(axes.stride.get(c) / step * step, passing + step); failing <= kFarStride;
        failing *= 2) {
@@ -110,7 +111,9 @@ struct Sample {
 std::vector<Sample> sample(Laboratory& lab, const Case& c, const LawAxis& axis) {
   std::vector<Sample> result;
   for (const int64_t value : axis.samples(c))
-    if (const auto candidate = axis.with(c, value)) result.push_back({value, lab.fails(*candidate)});
+    if (const auto candidate = axis.with(c, value))
+      if (const Shows shows = lab.look(*candidate); shows != Shows::neither)
+        result.push_back({value, shows == Shows::failure});
   return result;
 }
 
@@ -125,6 +128,8 @@ std::string threshold_law(const LawAxis& axis, const std::vector<Sample>& sample
   const auto first = std::find_if(samples.begin(), samples.end(), [](const Sample& s) { return s.fails; });
   const auto pass = std::find_if(samples.begin(), samples.end(), [](const Sample& s) { return !s.fails; });
   const bool rises = std::all_of(first, samples.end(), [](const Sample& s) { return s.fails; });
+  if (rises && axis.name == "context" && first->value == 1)
+    return ""; // without a token there is nothing to be wrong
   if (rises) return fmt::format("{} >= {}", axis.name, first->value);
   const bool falls = std::none_of(pass, samples.end(), [](const Sample& s) { return s.fails; });
   if (falls) return fmt::format("{} <= {}", axis.name, std::prev(pass)->value);
@@ -180,8 +185,16 @@ std::string shape_law(const Case& c, const LawAxis& axis, const std::vector<Samp
 
 } // namespace
 
-Law find_law(const Case& failing, const SameBug& fails, const MinimizeOptions& options) {
-  Laboratory lab(fails, options);
+Observe observing(std::function<Verdict(const Case&)> check, Signature failure) {
+  return [check = std::move(check), failure = std::move(failure)](const Case& c) {
+    const Verdict verdict = check(c);
+    if (verdict.verdict == VerdictClass::ok) return Shows::nothing_wrong;
+    return same_bug(verdict.signature, failure) ? Shows::failure : Shows::neither;
+  };
+}
+
+Law find_law(const Case& failing, const Observe& observe, const MinimizeOptions& options) {
+  Laboratory lab(observe, options);
   Law law;
   for (const ProductAxes& axes : product_axes())
     if (law.text.empty()) law.text = product_law(lab, failing, axes, law.boundaries);

@@ -3,7 +3,9 @@
 // "row * logits_stride * 4 >= 2^31".  That line is what a kernel engineer needs.
 #pragma once
 #include "fuzz/minimize.hpp"
+#include "fuzz/verdict.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,15 @@ struct Law {
   int64_t checks = 0;
 };
 
-// `fails` must hold for `failing`; best given a minimal case.  It should ask for the same verdict and
-// pattern, not for the same region: the region moves along the axes.
-Law find_law(const Case& failing, const SameBug& fails, const MinimizeOptions& = {});
+// What a case shows: the failure, its absence, or neither (another failure, or a refusal): such a case says
+// nothing about where this failure begins.
+enum class Shows : uint8_t { failure, nothing_wrong, neither };
+using Observe = std::function<Shows(const Case&)>;
+// The failure with this signature, as an oracle sees it.
+Observe observing(std::function<Verdict(const Case&)> check, Signature failure);
+
+// `observe` must show the failure for `failing`; best given a minimal case.  It should ask for the same
+// verdict and pattern, not for the same region: the region moves along the axes.
+Law find_law(const Case& failing, const Observe& observe, const MinimizeOptions& = {});
 
 } // namespace mqalab

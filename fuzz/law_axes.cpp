@@ -51,6 +51,15 @@ std::vector<int64_t> context_samples(const Case& c) {
   return values;
 }
 
+std::vector<int64_t> column_samples(const Case& c) {
+  std::vector<int64_t> values = context_samples(c);
+  for (const int64_t d : {-2, -1, 0, 1, 2}) values.push_back(c.shape.max_model_len + d);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::erase_if(values, [&](int64_t value) { return value < std::max<int64_t>(longest_context(c), 1); });
+  return values;
+}
+
 std::optional<Case> with_batch(const Case& c, int64_t value) {
   return changed(c, [&](Case& r) {
     r.shape.batch = static_cast<int32_t>(value);
@@ -76,6 +85,8 @@ template <auto Part, auto Member> int64_t member(const Case& c) { return c.*Part
 
 const std::array kSampled{
     LawAxis{"context", longest_context, with_context, context_samples},
+    LawAxis{"max_model_len", member<&Case::shape, &Shape::max_model_len>,
+            with_member<&Case::shape, &Shape::max_model_len>, column_samples},
     LawAxis{"next_n", member<&Case::shape, &Shape::next_n>, with_next_n,
             [](const Case&) { return every(1, 9, 1); }},
     LawAxis{"batch", member<&Case::shape, &Shape::batch>, with_batch,

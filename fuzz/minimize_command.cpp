@@ -60,17 +60,17 @@ ExitCode minimize_case(const Options& o) {
   }
   const StopSignal stop;
   Progress progress;
-  const SameBug same = [&](const Case& c) {
-    return same_bug(oracle.check(c, fault).signature, first.signature);
-  };
-  MinimizeOptions options{.most_checks = o.checks};
+  const auto check = [&](const Case& c) { return oracle.check(c, fault); };
+  const SameBug same = [&](const Case& c) { return same_bug(check(c).signature, first.signature); };
+  MinimizeOptions options;
+  options.most_checks = o.checks;
   options.stop = StopSignal::requested;
   options.progress = [&](const Case& best, int64_t checks) {
     progress.show(fmt::format("{} checks: {}", checks, to_json(best, -1)));
     if (!o.out.empty()) write_whole(o.out, to_json(best) + "\n"); // a kill -9 keeps the best so far, too
   };
   const Minimized result = minimize(start, same, options);
-  const Law law = find_law(result.smallest, same, options);
+  const Law law = find_law(result.smallest, observing(check, first.signature), options);
   progress.done();
   if (!o.out.empty()) write_whole(o.out, to_json(result.smallest) + "\n");
   report(o, result, law, oracle.check(result.smallest, fault));

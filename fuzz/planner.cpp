@@ -73,7 +73,7 @@ void read_flags(int argc, char** argv) {
   if (out.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(out) / "workers";
   const std::filesystem::path status = folder / (worker + ".status");
-  planner->status.emplace(status, !std::filesystem::exists(status));  // the coordinator has it mapped already
+  planner->status.emplace(status, !std::filesystem::exists(status)); // the coordinator has it mapped already
   planner->journal = std::make_unique<Journal>(folder / (worker + ".found"));
 }
 
@@ -132,17 +132,19 @@ Verdict check(const Case& c) {
   return verdict;
 }
 
+void show_features(const Case& c, const Verdict& verdict) {
+  const Problem problem = resolve(c);
+  count_features({extra_counters, kFeatureBytes}, classify(problem, c, verdict.launched.config), c, verdict);
+  thresholds_crossed(problem, verdict.launched.config);
+}
+
 // 0: keep when it shows something new.
 int test_case(const Case& c) {
   if (why_outside_contract(c).empty() && !why_illegal(c).empty()) return kKeepOut; // beyond the lab's limits
   if (planner->status) begin(encode(c));
   const Verdict verdict = check(c);
-  if (verdict.verdict == VerdictClass::ok) {
-    const Problem problem = resolve(c);
-    const auto classes = classify(problem, c, verdict.launched.config);
-    count_features({extra_counters, kFeatureBytes}, classes, c, verdict);
-    thresholds_crossed(problem, verdict.launched.config);
-  }
+  if (verdict.verdict != VerdictClass::rejected && verdict.verdict != VerdictClass::none)
+    show_features(c, verdict);
   if (planner->status) publish(verdict);
   if (is_finding(verdict.verdict)) {
     if (!planner->journal) {

@@ -93,7 +93,8 @@ std::vector<Piece> pieces(const SparseBuffer& buffer) {
 }
 
 ReproData repro_data(const Case& c, const Verdict& verdict, const Policy& policy) {
-  ReproData data{.problem = resolve(c), .config = c.config};
+  ReproData data;
+  data.problem = resolve(c), data.config = c.config;
   if (verdict.launched.config.chunk_k > 0) data.config = verdict.launched.config;
   const Tensors tensors = generate(data.problem, c.data);
   data.cells = due_cells(data.problem, tensors, verdict, policy);

@@ -91,7 +91,7 @@ void Triage::settle(Bucket& bucket, const MinimizeOptions& options) {
   } else {
     const Minimized result = minimize(finding.original, same, options);
     finding.minimal = result.smallest;
-    finding.law = find_law(finding.minimal, same, options);
+    finding.law = find_law(finding.minimal, observing(check_, wanted), options);
     finding.verdict = check_(finding.minimal);
     finding.minimized =
         result.finished ? std::string(kDone) : fmt::format("in part: stopped after {} checks", result.checks);

@@ -34,7 +34,8 @@ LostRows lost_rows(Oracle& oracle, int64_t logits_stride, bool minimise,
   const Fault* fault = find_fault("out_offset_32");
   const Case start = lost_rows_case(logits_stride);
   const Verdict first = oracle.check(start, fault);
-  LostRows result{.stride = logits_stride, .rows = int64_t{kRequests} * kNextN};
+  LostRows result;
+  result.stride = logits_stride, result.rows = int64_t{kRequests} * kNextN;
   result.verdict = name(first.verdict);
   result.minimal = start;
   if (first.first_bad.empty()) return result;
@@ -49,7 +50,9 @@ LostRows lost_rows(Oracle& oracle, int64_t logits_stride, bool minimise,
         fmt::format("minimising: {} checks, {} rows left", checks, best.shape.batch * best.shape.next_n));
   };
   const Minimized minimal = minimize(start, same, options);
-  const Law law = find_law(minimal.smallest, same, options);
+  const Law law =
+      find_law(minimal.smallest,
+               observing([&](const Case& c) { return oracle.check(c, fault); }, first.signature), options);
   result.minimal = minimal.smallest;
   result.law = law.text;
   result.checks = minimal.checks + law.checks;

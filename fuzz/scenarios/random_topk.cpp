@@ -78,7 +78,8 @@ TopkRow random_topk_row(Oracle& oracle, TopkSubject subject, int64_t context) {
   const auto kernel = as_the_script_saw_it(logits, context);
   const auto torch = as_the_script_saw_it(torch_row(c, oracle.policy()), context);
   const int64_t k = std::min(kTopk, context);
-  TopkRow row{.context = context};
+  TopkRow row;
+  row.context = context;
   row.position_match =
       match_by_position(topk(std::span<const float>(kernel), k), topk(std::span<const float>(torch), k));
   row.largest_difference = largest_difference(kernel, torch);
