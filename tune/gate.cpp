@@ -29,7 +29,7 @@ std::vector<int32_t> edge_lengths(const Case& problem, const mqa_config& config,
   const int64_t chunk = config.chunk_k, block = problem.shape.block_size;
   const int64_t split = chunk * (columns / chunk / std::max(1, config.split_kv));
   std::set<int64_t> lengths;
-  for (const int64_t edge : {int64_t{1}, chunk, block, split, columns})
+  for (const int64_t edge : {int64_t{1}, chunk, 3 * chunk, block, split, columns})
     for (const int64_t length : {edge - 1, edge, edge + 1})
       lengths.insert(std::clamp<int64_t>(length, 0, columns));
   return {lengths.begin(), lengths.end()};

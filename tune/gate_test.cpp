@@ -14,8 +14,7 @@ using ::testing::HasSubstr;
 
 Case problem() {
   Case c;
-  c.shape.heads = 8, c.shape.head_dim = 32, c.shape.block_size = 16, c.shape.max_model_len = 1000,
-  c.shape.context_lens = {1000};
+  c.shape.heads = 8, c.shape.block_size = 16, c.shape.max_model_len = 1000, c.shape.context_lens = {1000};
   return c;
 }
 Candidate candidate(const char* fault = nullptr) {
@@ -53,6 +52,10 @@ TEST(EdgeCases, KeepFarLogitsFarApart) {
   EXPECT_GT(edge.strides.logits * edge.shape.batch * 4, int64_t{1} << 31);
 }
 
+TEST(EdgeCases, HoldAnOddNumberOfChunks) {
+  EXPECT_THAT(edge_cases(problem(), {MQA_VARIANT_STAGED, 64, 2, 2})[0].shape.context_lens, Contains(3 * 64));
+}
+
 TEST(Gate, PassesTheProductionKernel) {
   Oracle oracle;
   const Certification result = certify(oracle, problem(), candidate());
@@ -63,8 +66,7 @@ TEST(Gate, PassesTheProductionKernel) {
 
 TEST(Gate, StopsFastButWrongConfigurationsAndKeepsTheEvidence) {
   Oracle oracle;
-  for (const char* fault :
-       {"split_drops_rest", "split_last_absent", "k_last_chunk_absent", "scale_left_out"}) {
+  for (const char* fault : {"split_drops_rest", "split_short_by_one", "scale_missing", "tail_written"}) {
     ASSERT_NE(find_fault(fault), nullptr) << fault;
     const Certification result = certify(oracle, problem(), candidate(fault));
     EXPECT_EQ(result.status, "wrong_result") << fault;

@@ -13,9 +13,7 @@ using testing::Folder;
 using ::testing::HasSubstr;
 
 TuneProblem problem() {
-  return problems_from_json("{\"heads\": 8, \"head_dim\": 32, \"block_size\": 16, \"max_model_len\": 300}",
-                            "test")
-      .front();
+  return problems_from_json("{\"heads\": 8, \"block_size\": 16, \"max_model_len\": 300}", "test").front();
 }
 
 std::vector<Candidate> small_space(const Case&) {
@@ -57,10 +55,10 @@ TEST_F(Tuner, NeverCertifiesAPlantedFaultHoweverFast) {
   TuneOptions o = options();
   o.space = [](const Case& c) {
     auto all = small_space(c);
-    all.push_back({{MQA_VARIANT_STAGED, 128, 2, 1}, false, find_fault("split_drops_rest")});
+    all.push_back({{MQA_VARIANT_STAGED, 128, 2, 2}, false, find_fault("split_drops_rest")});
     return all;
   };
-  const std::string fake = "variant=staged,chunk_k=128,split_kv=2,wave_per_eu=1";
+  const std::string fake = "variant=staged,chunk_k=128,split_kv=2,wave_per_eu=2";
   const TuneOutcome outcome = run(o);
   EXPECT_EQ(outcome.failed(), 1u);
   EXPECT_NE(outcome.problems[0].best.config, fake);
