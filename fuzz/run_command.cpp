@@ -29,9 +29,18 @@ void refuse_large(const char* what, int64_t bytes) {
                     bytes, kLargestFile_bytes));
 }
 
+// A file takes its name by rename, which would replace a device node or a pipe: /dev/null, say.
+void refuse_special_file(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw UsageError(fmt::format("{}: is no regular file; allowed: a file, new or to be replaced", path));
+}
+
 // write_npy's errors are about the user's paths: bad input, not our bug.
 template <class T>
 void save(const std::string& path, NpyType type, std::initializer_list<int64_t> shape, const T* data) {
+  refuse_special_file(path);
   try {
     write_npy(path, type, std::span(shape.begin(), shape.size()), data);
   } catch (const std::runtime_error& e) {
@@ -66,6 +75,7 @@ void make_folder(const std::string& folder) {
 }
 
 void save_text(const std::string& path, const std::string& text) {
+  refuse_special_file(path);
   std::ofstream file(path);
   file << text << "\n";
   if (!file.flush())
@@ -100,6 +110,7 @@ ExitCode run(const RunOptions& o) {
   const Fault* fault = fault_named(o.fault);
   const Case c = legal_case(o.path, o.config);
   const Problem p = resolve(c);
+  refuse_special_file(o.logits);
   refuse_large("logits", logits_bytes(p));
   if (!o.inputs.empty()) refuse_large("kv_cache.npy", kv_cache_bytes(p));
   Oracle oracle;

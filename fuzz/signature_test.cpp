@@ -1,0 +1,154 @@
+#include "fuzz/doctored.hpp"
+#include "fuzz/signature.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace mqalab {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFourRows =
+    R"({"batch": 4, "context_lens": [200, 200, 200, 200], "max_model_len": 200})";
+constexpr const char* kAddress =
+    R"({"block_size": 16, "context_lens": [64], "max_model_len": 64, "data": {"pattern": "address"}})";
+
+template <class Change> Signature spoilt(const char* json, Change change) {
+  Doctored d(json);
+  for (int64_t row = 0; row < d.problem.rows(); ++row)
+    for (int64_t column = 0; column < d.problem.limit(row); ++column) change(d, row, column);
+  return d.verdict().signature;
+}
+
+TEST(Pattern, ZerosAreNamed) {
+  EXPECT_EQ(spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, 0); }).pattern, "zero");
+}
+
+TEST(Pattern, AConstantPowerOfTwoIsARatio) {
+  const auto times = [](float f) {
+    return [f](Doctored& d, int64_t r, int64_t c) { d.put(r, c, f * d.right(r, c)); };
+  };
+  EXPECT_EQ(spoilt(kFourRows, times(2)).pattern, "ratio 2");
+  EXPECT_EQ(spoilt(kFourRows, times(4)).pattern, "ratio 4");
+  EXPECT_EQ(spoilt(kFourRows, times(0.25f)).pattern, "ratio 1/4");
+  EXPECT_EQ(spoilt(kFourRows, times(-1)).pattern, "negated");
+}
+
+TEST(Pattern, ARatioIsAlsoSeenThroughTheRoundingOfTheNumericLane) {
+  const char* numeric = R"({"context_lens": [200], "max_model_len": 200, "data": {"lane": "numeric"}})";
+  EXPECT_EQ(spoilt(numeric,
+                   [](Doctored& d, auto r, auto c) { d.put(r, c, std::nextafter(2 * d.right(r, c), kInf)); })
+                .pattern,
+            "ratio 2");
+}
+
+TEST(Pattern, PowersOfTwoThatChangeFromCellToCellAreAScale) {
+  EXPECT_EQ(spoilt(kFourRows,
+                   [](Doctored& d, auto r, auto c) { d.put(r, c, std::ldexp(d.right(r, c), c % 5 - 2)); })
+                .pattern,
+            "scale");
+}
+
+TEST(Pattern, ValuesOfOtherCellsAreDisplaced) {
+  EXPECT_EQ(
+      spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, d.right(r, (c + 1) % 200)); }).pattern,
+      "displaced column");
+  EXPECT_EQ(spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, d.right(r ^ 1, c)); }).pattern,
+            "displaced row");
+}
+
+TEST(Pattern, TheAddressCodeSaysWhichSlotWasRead) {
+  Doctored d(kAddress);
+  for (int64_t column = 48; column < 64; ++column) d.put(0, column, d.right(0, column - 48));
+  const Verdict v = d.verdict();
+  EXPECT_EQ(v.signature.pattern, "displaced slot");
+  EXPECT_EQ(v.first_bad.front().note, "slot 0 of block 0 instead of slot 0 of block 3");
+}
+
+TEST(Pattern, TheAddressCodeSeesThroughAnotherTokensScale) {
+  Doctored d(kAddress);
+  d.put(0, 63, d.right(0, 2));
+  EXPECT_EQ(d.verdict().first_bad.front().note, "slot 2 of block 0 instead of slot 15 of block 3");
+}
+
+TEST(Pattern, ClassesAreNamedAsGotWhereExpected) {
+  EXPECT_EQ(spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, -kInf); }).pattern,
+            "-inf where value");
+  EXPECT_EQ(spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, kNan); }).pattern,
+            "NaN where value");
+  Doctored d(R"({"context_lens": [1], "max_model_len": 2, "tail": "neg_inf"})");
+  d.put(0, 1, 3);
+  EXPECT_EQ(d.verdict().signature.pattern, "value where -inf");
+}
+
+TEST(Pattern, RoundingToFewerBitsIsSmallAndNoiseIsGarbage) {
+  EXPECT_EQ(
+      spoilt(kFourRows, [](Doctored& d, auto r, auto c) { d.put(r, c, d.right(r, c) * 1.003f); }).pattern,
+      "small numeric");
+  EXPECT_EQ(spoilt(kFourRows, [](Doctored& d, auto r,
+                                 auto c) { d.put(r, c, 12345.678f + static_cast<float>(r + 7 * c)); })
+                .pattern,
+            "garbage");
+}
+
+Region region(const char* json, const std::vector<std::pair<int64_t, int64_t>>& cells) {
+  const Doctored d(json);
+  std::vector<Deviation> bad;
+  for (const auto& [row, column] : cells) bad.push_back({VerdictClass::value, row, column, 0, 1, 0, true});
+  return region_of(d.problem, 64, bad);
+}
+
+std::vector<std::pair<int64_t, int64_t>> block(int64_t row_begin, int64_t row_end, int64_t column_begin,
+                                               int64_t column_end) {
+  std::vector<std::pair<int64_t, int64_t>> cells;
+  for (int64_t row = row_begin; row < row_end; ++row)
+    for (int64_t column = column_begin; column < column_end; ++column) cells.emplace_back(row, column);
+  return cells;
+}
+
+TEST(Region, NamesWhereTheBadCellsLie) {
+  EXPECT_EQ(region(kFourRows, block(0, 4, 0, 200)).name, "all");
+  EXPECT_EQ(region(kFourRows, block(2, 4, 0, 200)).name, "rows from");
+  EXPECT_EQ(region(kFourRows, block(2, 4, 0, 200)).detail, "rows from 2");
+  EXPECT_EQ(region(kFourRows, block(0, 4, 100, 200)).name, "columns from");
+  EXPECT_EQ(region(kFourRows, block(0, 4, 192, 200)).name, "last chunk");
+  EXPECT_EQ(region(kFourRows, block(0, 4, 199, 200)).name, "last column");
+  EXPECT_EQ(region(kFourRows, block(1, 2, 0, 120)).name, "one row");
+  EXPECT_EQ(region(kFourRows, block(0, 4, 7, 8)).name, "one column");
+  EXPECT_EQ(region(kFourRows, {{1, 7}}).name, "single");
+  EXPECT_EQ(region(kFourRows, {{0, 3}, {2, 77}, {3, 20}}).name, "scattered");
+}
+
+TEST(Region, ColumnsBehindTheLimitAndBehindTheLastColumnAreNamed) {
+  const char* wide = R"({"context_lens": [3], "max_model_len": 5, "strides": {"logits": 8}})";
+  EXPECT_EQ(region(wide, {{0, 3}, {0, 4}}).name, "tail");
+  EXPECT_EQ(region(wide, {{0, 6}}).name, "row padding");
+}
+
+TEST(Region, HalfTheCellsRightByChanceDoNotBreakIt) {
+  std::vector<std::pair<int64_t, int64_t>> cells;
+  for (const auto& cell : block(2, 4, 0, 200))
+    if (cell.second % 2 == 0) cells.push_back(cell);
+  EXPECT_EQ(region(kFourRows, cells).name, "rows from");
+}
+
+TEST(Signature, RegionsDoNotDecideWhetherTwoFindingsAreOneBug) {
+  const Signature large{VerdictClass::untouched, "untouched", "rows from"},
+      small{VerdictClass::untouched, "untouched", "single"};
+  EXPECT_TRUE(same_bug(large, small));
+  EXPECT_FALSE(same_bug(large, {VerdictClass::stale, "untouched", "rows from"}));
+  EXPECT_FALSE(same_bug(large, {VerdictClass::untouched, "zero", "rows from"}));
+  EXPECT_EQ(large.text(), "untouched / untouched / rows from");
+}
+
+TEST(Signature, TheMessageHasCellExpectationAndPlace) {
+  Doctored d(kFourRows);
+  d.put(3, 50, d.right(3, 50) + 1);
+  EXPECT_THAT(d.verdict().message, HasSubstr("value: 1 of 800 cells are wrong"));
+  EXPECT_THAT(d.verdict().message, HasSubstr("row 3 column 50"));
+}
+
+} // namespace
+} // namespace mqalab
