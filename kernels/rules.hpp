@@ -50,7 +50,8 @@ struct Rules {
   // ---- how far a row may see ----
   // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
   MQA_HD static constexpr int32_t causal_limit(int32_t context, int next_n, int n) {
-    return most(0, context - next_n + n + 1);
+    const int32_t hidden = next_n - 1 - n;  // compared before it is subtracted: a context of -2^31 must not wrap
+    return context > hidden ? context - hidden : 0;
   }
   // Element of context_lens that row n of sequence b reads.
   MQA_HD static constexpr int64_t length_index(const PagedArgs& a, int64_t b, int n) {

@@ -65,6 +65,7 @@ TEST(Rules, LastRowSeesTheWholeContextAndEarlierRowsOneLessEach) {
   EXPECT_EQ(Rules::causal_limit(10, 4, 3), 10);
   EXPECT_EQ(Rules::causal_limit(10, 4, 0), 7);
   EXPECT_EQ(Rules::causal_limit(2, 4, 0), 0) << "a context shorter than the step";
+  EXPECT_EQ(Rules::causal_limit(INT32_MIN, 4, 0), 0) << "no wrap below the smallest int";
 }
 
 TEST(Rules, NoLengthLetsARowSeePastMaxModelLen) {
