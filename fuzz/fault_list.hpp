@@ -10,5 +10,6 @@ std::span<const Fault> layout_faults();
 std::span<const Fault> mask_faults();
 std::span<const Fault> number_faults();
 std::span<const Fault> block_faults();
+std::span<const Fault> deep_faults();
 
 }  // namespace mqalab
