@@ -21,18 +21,19 @@ std::string config_error(const mqa_config& c) {
     return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 (auto), or a multiple of 64 from 64 to 4096";
   if (c.split_kv < 0 || c.split_kv > kMostSplits)
     return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 (auto) to 65535";
-  if (c.wave_per_eu != 0 && c.wave_per_eu != 1 && c.wave_per_eu != 2 && c.wave_per_eu != 4)
-    return "wave_per_eu is " + std::to_string(c.wave_per_eu) + "; allowed: 0 (auto), 1, 2, 4";
+  if (c.wave_per_eu < 0 || c.wave_per_eu > 4 || (c.wave_per_eu == 3 && c.variant != MQA_VARIANT_WGMMA))
+    return "wave_per_eu is " + std::to_string(c.wave_per_eu) + "; allowed: 0 (auto), 1, 2, 4; 3 for variant wgmma";
   return "";
 }
 
-// Workers per SM: those asked for, else as many as have shared memory for three tiles of keys, else two.  0: none fit.
+// Workers per SM: those asked for, else as many as have shared memory for enough tiles of keys.  0: none fit.
 int hopper_workers(const mqa_paged_logits_args& a, const mqa_config& c) {
   const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
   const auto fits = [&](int workers, int stages) { return hopper::stages_for(workers, staged) >= stages; };
   if (c.wave_per_eu) return fits(c.wave_per_eu, hopper::kLeastStages) ? c.wave_per_eu : 0;
-  if (fits(4, 3)) return 4;
-  return fits(2, hopper::kLeastStages) ? 2 : 0;
+  for (int workers = 4; workers >= 2; --workers)
+    if (fits(workers, hopper::kLeastStages)) return workers;
+  return 0;
 }
 
 // Empty: the wgmma variant can serve the call.
@@ -47,7 +48,7 @@ std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, co
   if (c.chunk_k != 0 && c.chunk_k != hopper::kTileTokens)
     return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 or 64";
   if (c.split_kv > 1) return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 or 1";
-  if (c.wave_per_eu == 1) return "wave_per_eu is 1; allowed: 0, 2, 4";
+  if (c.wave_per_eu == 1) return "wave_per_eu is 1; allowed: 0, 2, 3, 4";
   return "";
 }
 

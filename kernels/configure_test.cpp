@@ -101,7 +101,7 @@ TEST(Configuration, BadValuesAreNamed) {
   };
   for (const Bad& bad : {Bad{{4, 0, 0, 0}, "variant is 4"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
                          Bad{{0, 8192, 0, 0}, "chunk_k is 8192"}, Bad{{0, 0, -1, 0}, "split_kv is -1"},
-                         Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"}}) {
+                         Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"}, Bad{{0, 0, 0, 5}, "wave_per_eu is 5"}}) {
     LaunchConfig c{};
     std::string why;
     EXPECT_EQ(resolve_config(problem(1, 1, 8, 1), bad.config, mi300x(), &c, &why), MQA_INVALID_ARGUMENT);

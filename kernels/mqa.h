@@ -54,7 +54,7 @@ typedef enum mqa_variant {
   MQA_VARIANT_STAGED = 1, /* all rows of a sequence staged in LDS once per block; needs next_n*heads to fit */
   MQA_VARIANT_DIRECT = 2, /* q fragments read from memory for every key tile; any next_n */
   MQA_VARIANT_WGMMA = 3   /* NVIDIA sm_90: warpgroup matrix unit, schedule made in the kernel; head_dim 128, e4m3fn,
-                             batch up to 1024; chunk_k is 64, split_kv 1, wave_per_eu the workers per SM: 2 or 4 */
+                             batch up to 1024; chunk_k is 64, split_kv 1, wave_per_eu the workers per SM: 2, 3, 4 */
 } mqa_variant;
 
 /* A launch configuration; 0 in any field means automatic. */
@@ -62,7 +62,7 @@ typedef struct mqa_config {
   int32_t variant;     /* mqa_variant */
   int32_t chunk_k;     /* tokens in the unit of work that splits share: a multiple of 64, 64..4096 */
   int32_t split_kv;    /* blocks that share one sequence's chunks: 1..65535 */
-  int32_t wave_per_eu; /* occupancy request to the compiler, waves per SIMD: 1, 2 or 4 */
+  int32_t wave_per_eu; /* occupancy request to the compiler, waves per SIMD: 1, 2 or 4 (see wgmma) */
 } mqa_config;
 
 /* Where a configuration came from. */

@@ -6,12 +6,12 @@
 
 namespace mqa::hopper {
 
-inline constexpr int kTileTokens = 64, kThreads = 128, kHeadDim = 128;
+inline constexpr int kTileTokens = 64, kHeadDim = 128;
+inline constexpr int kMathThreads = 128, kThreads = kMathThreads + 32;  // a warpgroup computes, a warp feeds it
 inline constexpr int kMostSequences = 1024;  // lengths of all sequences are kept in shared memory
 inline constexpr int kTileBytes = kTileTokens * (kHeadDim + 4);
 inline constexpr int kTileSpacing = (kTileBytes + 1023) / 1024 * 1024;  // the matrix unit's swizzle repeats every 1024 bytes
-inline constexpr int kLeastStages = 2, kMostStages = 8;
-inline constexpr int kIdsAhead = 4;  // tiles between the load of block ids and their use
+inline constexpr int kLeastStages = 3, kMostStages = 8;
 inline constexpr int kSharedBytesPerSm = 227 << 10;
 inline constexpr int kScheduleBytes = kMostSequences * 4 + 2048;  // with what the system reserves and alignment
 

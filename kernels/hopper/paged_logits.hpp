@@ -1,154 +1,17 @@
-// The paged logits kernel for Hopper's warpgroup matrix unit: head_dim 128, FP8 FN.  A block is one warpgroup, a *worker*,
-// that serves a contiguous run of tiles of 64 tokens; runs are equal to one tile, made in the kernel from this launch's
-// own lengths, and may cross sequences.  Keys travel to a ring of tiles in shared memory, several tiles ahead; queries of
-// the current sequence lie beside it.  The file runs: schedule, keys, queries, sums, kernel.
+// The paged logits kernel for Hopper's warpgroup matrix unit: head_dim 128, FP8 FN.  A block is a *worker*: one warpgroup
+// that computes and one warp that feeds it.  A worker serves a contiguous run of tiles of 64 tokens; runs are equal to one
+// tile, made in the kernel from this launch's own lengths, and may cross sequences.  Keys travel through a ring of tiles in
+// shared memory; queries of the current sequence lie beside it.  Here: queries, sums, stores, kernel.
 #pragma once
+#include "kernels/hopper/feeder.hpp"
 #include "kernels/hopper/limits.hpp"
+#include "kernels/hopper/schedule.hpp"
 #include "kernels/hopper/wgmma.hpp"
 #include "kernels/lengths.hpp"
 
 #include <hip/hip_runtime.h>
 
 namespace mqa::hopper {
-
-inline constexpr uint32_t kAll = ~0u;
-
-// ---- schedule -------------------------------------------------------------------------------------------------
-// Tokens that each sequence needs, and where the worker's run of tiles starts.
-struct Schedule {
-  int32_t needed[kMostSequences];
-  int32_t warp_sums[4];
-  int32_t first_sequence, first_tile;
-};
-__device__ inline int32_t tiles_of(int32_t needed) { return (needed + kTileTokens - 1) / kTileTokens; }
-
-__device__ inline int32_t inclusive_scan(int32_t x, Schedule& s) {  // over the block
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int step = 1; step < 32; step *= 2) {
-    const int32_t below = __shfl_up_sync(kAll, x, step);
-    if (lane >= step) x += below;
-  }
-  if (lane == 31) s.warp_sums[warp] = x;
-  __syncthreads();
-  for (int w = 0; w < warp; ++w) x += s.warp_sums[w];
-  return x;
-}
-
-// The worker's number of tiles; sets where they start.  Each thread looks after a run of neighbouring sequences.
-template <class R> __device__ int32_t plan(const PagedArgs& a, Schedule& s) {
-  const int32_t each = (a.batch + kThreads - 1) / kThreads, begin = threadIdx.x * each;
-  const int32_t end = least(a.batch, begin + each);
-  int32_t tiles = 0;
-  for (int32_t b = begin; b < end; ++b) {
-    s.needed[b] = needed_tokens<R>(a, b);
-    tiles += tiles_of(s.needed[b]);
-  }
-  const int32_t last = inclusive_scan(tiles, s);
-  const int64_t total = s.warp_sums[0] + s.warp_sums[1] + s.warp_sums[2] + s.warp_sums[3];
-  const auto from = static_cast<int32_t>(total * blockIdx.x / gridDim.x);
-  const auto to = static_cast<int32_t>(total * (blockIdx.x + 1) / gridDim.x);
-  int32_t before = last - tiles;
-  if (from >= before && from < last)
-    for (int32_t b = begin; b < end; ++b) {
-      const int32_t mine = tiles_of(s.needed[b]);
-      if (from < before + mine) {
-        s.first_sequence = b;
-        s.first_tile = from - before;
-        break;
-      }
-      before += mine;
-    }
-  __syncthreads();
-  return to - from;
-}
-
-// A place in the run.
-struct Cursor {
-  int32_t sequence, tile;
-  __device__ void advance(const PagedArgs& a, const Schedule& s) {
-    if (++tile < tiles_of(s.needed[sequence])) return;
-    tile = 0;
-    while (++sequence < a.batch && s.needed[sequence] == 0) {}
-  }
-};
-
-// ---- keys -----------------------------------------------------------------------------------------------------
-// A tile's keys lie in shared memory as the matrix unit wants them, see descriptor(), with their scales behind.  A ring of
-// tiles is filled by asynchronous copies of 16 bytes: 8 lanes read one token's 128 bytes, so that memory sees whole lines.
-struct Tile {
-  uint4 chunk[kTileTokens * 8];
-  float scale[kTileTokens];  // NaN for a bad block id
-};
-static_assert(sizeof(Tile) == kTileBytes);
-
-__device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-// Copies 16 bytes, or writes zeros and reads nothing.
-__device__ inline void copy16(void* to, const uint8_t* from, bool present) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(present ? 16 : 0)
-               : "memory");
-}
-__device__ inline void copy4(void* to, const void* from, bool present) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from), "r"(present ? 4 : 0)
-               : "memory");
-}
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int Pending> __device__ inline void wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-}
-
-__device__ inline Tile* tile_at(void* ring, int stage) {
-  return reinterpret_cast<Tile*>(static_cast<unsigned char*>(ring) + stage * kTileSpacing);
-}
-// Until at most `pending` later groups are on their way; the count must be a constant of the instruction.
-__device__ inline void wait_for_oldest(int pending) {
-  switch (pending) {
-  case 0: wait_copies<0>(); break;
-  case 1: wait_copies<1>(); break;
-  case 2: wait_copies<2>(); break;
-  case 3: wait_copies<3>(); break;
-  case 4: wait_copies<4>(); break;
-  case 5: wait_copies<5>(); break;
-  default: wait_copies<6>(); break;
-  }
-}
-
-// A warp copies 16 tokens of a tile; lane l and l + 16 own token 4 * warp + l % 4 + 16 * (l / 4) of it.
-__device__ inline int own_token() {
-  const int lane = threadIdx.x % 16, warp = threadIdx.x / 32;
-  return 4 * warp + lane % 4 + 16 * (lane / 4);
-}
-template <class R> __device__ int32_t load_block_id(const PagedArgs& a, const Schedule& s, const Cursor& at) {
-  const int32_t position = at.tile * kTileTokens + own_token();
-  return position < s.needed[at.sequence] ? a.block_table[R::table_offset(a, at.sequence, position)] : -1;
-}
-
-template <class R, bool Aligned> __device__ void copy_keys(Tile& tile, const PagedArgs& a, int32_t id, int32_t index) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int32_t position = index * kTileTokens + own_token();
-  const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
-  const bool valid = R::valid_block(id, a.num_blocks);
-  const int64_t own = valid ? R::block_offset(a, id) + R::token_offset(a, in_block) : -1;
-  const int chunk = lane % 8;
-  const int32_t dim_offset = R::dim_offset(a, 16 * chunk);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int64_t offset = __shfl_sync(kAll, own, lane / 8 + 4 * i);
-    const int row = 4 * warp + lane / 8 + 16 * i;
-    uint4* to = tile.chunk + row * 8 + (chunk ^ (row % 8));
-    const uint8_t* from = a.kv_cache + (offset < 0 ? 0 : offset + dim_offset);
-    if constexpr (Aligned)
-      copy16(to, from, offset >= 0);
-    else
-      for (int w = 0; w < 4; ++w) copy4(reinterpret_cast<uint32_t*>(to) + w, from + 4 * w, offset >= 0);
-  }
-  if (lane < 16) {
-    float* to = tile.scale + own_token();
-    if (valid)
-      copy4(to, a.kv_cache + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), true);
-    else
-      *to = __int_as_float(0x7fc00000);
-  }
-}
 
 // ---- queries --------------------------------------------------------------------------------------------------
 // What a worker keeps of its current sequence in shared memory: [group][head of the group][128 bytes] of q, where a group
@@ -179,7 +42,7 @@ __device__ inline void load_half(HalfHead& half, const uint8_t* from, bool prese
 template <class R, int Heads>
 __device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, const Staged<Heads>& to) {
   const int per_row = groups / a.next_n;
-  for (int item = threadIdx.x; item < groups * Heads * 2; item += kThreads) {
+  for (int item = threadIdx.x; item < groups * Heads * 2; item += kMathThreads) {
     const int c = item % 2, slot = item / 2, group = slot / Heads;
     const int n = group / per_row, head = group % per_row * Heads + slot % Heads;
     HalfHead half;
@@ -187,12 +50,12 @@ __device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, 
     for (int v = 0; v < 4; ++v)
       to.chunks[slot * 8 + ((4 * c + v) ^ (slot % 8))] = reinterpret_cast<const uint4*>(half.word)[v];
   }
-  for (int slot = threadIdx.x; slot < groups * Heads; slot += kThreads) {
+  for (int slot = threadIdx.x; slot < groups * Heads; slot += kMathThreads) {
     const int n = slot / Heads / per_row, head = slot / Heads % per_row * Heads + slot % Heads;
     const int64_t row = sequence * a.next_n + n;
     to.weights[slot] = head < a.heads ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
   }
-  for (int n = threadIdx.x; n < a.next_n; n += kThreads) to.limits[n] = limit_of<R>(a, sequence, n);
+  for (int n = threadIdx.x; n < a.next_n; n += kMathThreads) to.limits[n] = limit_of<R>(a, sequence, n);
   fence_shared();
 }
 
@@ -224,6 +87,11 @@ __device__ void add_group(Two (&total)[2], const float (&sums)[Heads / 2], const
   }
 }
 
+// The token whose sum a lane has after reduce(): odd lanes repeat their even neighbour's.
+__device__ inline int reduced_token() {
+  const int lane = threadIdx.x % 32;
+  return static_cast<int>(threadIdx.x / 32) * 16 + lane / 4 + (lane & 2) * 4;
+}
 // The whole sum of token g for quarters 0 and 1, of token g + 8 for 2 and 3.
 __device__ inline float reduce(const Two (&total)[2]) {
   const float first = total[0].x + total[0].y, second = total[1].x + total[1].y;
@@ -234,12 +102,11 @@ __device__ inline float reduce(const Two (&total)[2]) {
 
 template <class R>
 __device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t limit, int32_t needed, float sum,
-                            const float* scales) {
-  const int lane = threadIdx.x % 32, token = static_cast<int>(threadIdx.x / 32) * 16 + lane / 4 + (lane & 2) * 4;
-  const int32_t position = at.tile * kTileTokens + token;
-  const float logit = R::scaled(sum, scales[token]);
+                            float scale) {
+  const int32_t position = at.tile * kTileTokens + reduced_token();
+  const float logit = R::scaled(sum, scale);
   const bool seen = R::visible(position, limit);
-  if (lane % 2 == 0 && position < needed && (seen || R::fills_tail(a)))
+  if (threadIdx.x % 2 == 0 && position < needed && (seen || R::fills_tail(a)))
     R::store(a.logits, R::logit_offset(a, int64_t{at.sequence} * a.next_n + n, position),
              seen ? logit : -__int_as_float(0x7f800000));
 }
@@ -253,74 +120,104 @@ template <class R> __device__ void fill_tail(const PagedArgs& a, const Schedule&
     const int64_t row = item / parts;
     const int32_t needed = s.needed[row / a.next_n];
     const Range share = R::split_range(most(0, R::tail_end(a) - needed), parts, static_cast<int32_t>(item % parts));
-    for (int32_t i = share.begin + static_cast<int32_t>(threadIdx.x); i < share.end; i += kThreads)
+    for (int32_t i = share.begin + static_cast<int32_t>(threadIdx.x); i < share.end; i += kMathThreads)
       R::store(a.logits, R::logit_offset(a, row, needed + i), -__int_as_float(0x7f800000));
   }
 }
 
 // ---- kernel ---------------------------------------------------------------------------------------------------
-// Heads of a group: 32 or 64.  `stages` tiles of keys are in shared memory or on their way.
-template <class R, int Heads, bool Aligned, int WorkersPerSm>
-__global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages) {
+__device__ inline void math_barrier() { asm volatile("bar.sync 1, %0;" ::"n"(kMathThreads) : "memory"); }
+
+// Where the rows of one tile go.
+template <class R, int Heads> struct Sink {
+  const PagedArgs& a;
+  const Staged<Heads>& staged;
+  const Cursor& at;
+  int32_t needed;
+  int parts;  // groups of a row: 1 or 2
+  float scale;
+  Two total[2];
+
+  __device__ void finish(const float (&sums)[Heads / 2], int group) {
+    add_group<R, Heads>(total, sums, staged.weights + group * Heads);
+    if (parts == 2 && group % 2 == 0) return;
+    const int n = parts == 2 ? group / 2 : group;
+    if (n < R::rows_of(a)) store_logit<R>(a, at, n, staged.limits[n], needed, reduce(total), scale);
+    total[0] = total[1] = {};
+  }
+};
+
+// One group after the other; `release` is called once the keys are used up.
+template <class R, int Heads, class Release>
+__device__ void serve_in_turn(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups, Release release) {
+  for (int group = 0; group < groups; ++group) {
+    float sums[Heads / 2];
+    multiply<Heads>(sums, keys, queries + group * (Heads * kHeadDim >> 4));
+    wait<0>();
+    if (group == groups - 1) release();
+    sink.finish(sums, group);
+  }
+}
+// Groups take turns in two sets of sums: the matrix unit works on one while the other is weighted.  Their number is a
+// compile-time constant, because the compiler serialises matrix instructions that it sees behind branches.
+template <int Group, int Groups, class R, int Heads, class Release>
+__device__ void serve_overlapped(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, float (&now)[Heads / 2],
+                                 float (&next)[Heads / 2], Release release) {
+  if constexpr (Group + 1 < Groups) {
+    multiply<Heads>(next, keys, queries + (Group + 1) * (Heads * kHeadDim >> 4));
+    wait<1>();
+  } else {
+    wait<0>();
+    release();
+  }
+  sink.finish(now, Group);
+  if constexpr (Group + 1 < Groups) serve_overlapped<Group + 1, Groups>(sink, keys, queries, next, now, release);
+}
+template <int Groups, class R, int Heads, class Release>
+__device__ void serve_tile(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups, Release release) {
+  if constexpr (Groups <= 1) {
+    serve_in_turn(sink, keys, queries, Groups == 1 ? 1 : groups, release);
+  } else {
+    float even[Heads / 2], odd[Heads / 2];
+    multiply<Heads>(even, keys, queries);
+    serve_overlapped<0, Groups>(sink, keys, queries, even, odd, release);
+  }
+}
+
+// Heads of a group: 32 or 64.  Groups of a tile: 1, 2, 4, or 0 for a number known at run time.  `stages` tiles of keys are
+// in shared memory or on their way.
+template <class R, int Heads, int Groups, class Feeder, int WorkersPerSm>
+__global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages,
+                                                                            const __grid_constant__ Pages pages) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Schedule schedule;
-  auto* ring = reinterpret_cast<Tile*>(shared);
-  const Staged<Heads> staged(shared + stages * kTileSpacing, groups);
+  __shared__ Ring ring;
   const int32_t tiles = plan<R>(a, schedule);
-  const int per_row = groups / a.next_n;
-
-  // Three places in the run, each ahead of the next: block ids, keys, products.
-  Cursor id_at{schedule.first_sequence, schedule.first_tile}, key_at = id_at, at = id_at;
-  int32_t ids_left = tiles, keys_left = tiles, key_stage = 0;
-  const auto next_id = [&]() -> int32_t {
-    if (ids_left-- <= 0) return -1;
-    const int32_t id = load_block_id<R>(a, schedule, id_at);
-    id_at.advance(a, schedule);
-    return id;
-  };
-  int32_t ids[kIdsAhead];
-  for (int32_t& id : ids) id = next_id();
-  const auto copy_next = [&] {  // one commit each time, so that the count of groups in flight stays the same
-    if (keys_left-- > 0) {
-      copy_keys<R, Aligned>(*tile_at(ring, key_stage), a, ids[0], key_at.tile);
-      key_at.advance(a, schedule);
-      key_stage = key_stage + 1 == stages ? 0 : key_stage + 1;
-      for (int i = 0; i + 1 < kIdsAhead; ++i) ids[i] = ids[i + 1];
-      ids[kIdsAhead - 1] = next_id();
-    }
-    commit_copies();
-  };
+  if (threadIdx.x == 0) ring.init(stages, Feeder::kArrivals);
+  __syncthreads();
+  Cursor at{schedule.first_sequence, schedule.first_tile};
+  if (threadIdx.x >= kMathThreads) {
+    if (tiles > 0) Feeder::template run<R>(a, pages, schedule, ring, shared, stages, at, tiles);
+    return;
+  }
+  const Staged<Heads> staged(shared + stages * kTileSpacing, groups);
   int32_t staged_sequence = -1;
-  if (tiles > 0) stage_queries<R, Heads>(a, staged_sequence = at.sequence, groups, staged);
-  for (int i = 0; i + 1 < stages; ++i) copy_next();
-
-  const uint64_t queries = descriptor(staged.chunks);
-  int stage = 0;
+  Stage stage{0, 0};
   for (int32_t done = 0; done < tiles; ++done) {
-    wait_for_oldest(stages - 2);
-    fence_shared();
-    __syncthreads();  // this tile is there for all; the one before it has been used by all
-    copy_next();
     if (at.sequence != staged_sequence) {
+      math_barrier();
       stage_queries<R, Heads>(a, staged_sequence = at.sequence, groups, staged);
-      __syncthreads();
+      math_barrier();
     }
-    const Tile& tile = *tile_at(ring, stage);
-    const uint64_t keys = descriptor(tile.chunk);
-    const int32_t needed = schedule.needed[at.sequence];
-    for (int n = 0; n < R::rows_of(a); ++n) {
-      Two total[2] = {};
-      for (int part = 0; part < per_row; ++part) {
-        const int group = n * per_row + part;
-        float sums[Heads / 2];
-        multiply<Heads>(sums, keys, queries + group * (Heads * 128 >> 4));
-        wait<0>();
-        add_group<R, Heads>(total, sums, staged.weights + group * Heads);
-      }
-      store_logit<R>(a, at, n, staged.limits[n], needed, reduce(total), tile.scale);
-    }
+    ring.wait_full(stage);
+    const Tile& tile = *tile_at(shared, stage.index);
+    const float scale = tile.scale[reduced_token()];
+    Sink<R, Heads> sink{a, staged, at, schedule.needed[at.sequence], groups / a.next_n, scale, {}};
+    serve_tile<Groups>(sink, descriptor(tile.chunk), descriptor(staged.chunks), groups, [&] {
+      if (threadIdx.x % 32 == 0) ring.arrive_empty(stage);
+    });
     at.advance(a, schedule);
-    stage = stage + 1 == stages ? 0 : stage + 1;
+    stage.advance(stages);
   }
   fill_tail<R>(a, schedule);
 }
