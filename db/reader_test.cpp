@@ -137,7 +137,7 @@ TEST_F(Reader, ServesNoRowWithoutACertificate) {
 
 TEST_F(Reader, ServesNoIllegalOrUnknownConfiguration) {
   for (const char* sql :
-       {"UPDATE config SET variant = 'wgmma', text = replace(text, 'staged', 'wgmma')",
+       {"UPDATE config SET variant = 'magic', text = replace(text, 'staged', 'magic')",
         "UPDATE config SET chunk_k = 100, text = replace(text, '256', '100')",
         "UPDATE config SET split_kv = -1, text = replace(text, 'split_kv=4', 'split_kv=-1')",
         "UPDATE config SET wave_per_eu = 3, text = replace(text, 'eu=2', 'eu=3')",

@@ -98,7 +98,7 @@ int64_t draw_field(const Case& c, const Field& f, Random& random) {
   if (name == "block_table.period") return random.pick({1, 2, 3, 4, 7});
   if (name == "data.lane") return random.pick({0, 0, 0, 0, 0, 0, 1, 1, 1, 2});
   if (name == "data.pattern") return random.between(0, static_cast<int64_t>(Pattern::one_dim));
-  if (name == "config.variant") return random.between(0, 2);
+  if (name == "config.variant") return random.between(0, kLastVariant);
   if (name == "config.chunk_k") return random.pick({0, 64, 64, 128, 256, 512, 1024});
   if (name == "config.split_kv") return random.pick({0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 38, 80});
   if (name == "config.wave_per_eu") return random.pick({0, 1, 2, 4});

@@ -81,14 +81,14 @@ std::string illegal_strides(const Shape& s, const Strides& t, bool strict) {
 }
 
 std::string illegal_config(const mqa_config& c) {
-  if (c.variant < 0 || c.variant > MQA_VARIANT_DIRECT)
-    return refusal("config.variant", c.variant, "auto, staged or direct");
+  if (c.variant < 0 || c.variant > MQA_VARIANT_WGMMA)
+    return refusal("config.variant", c.variant, "auto, staged, direct or wgmma");
   if (c.chunk_k < 0 || c.chunk_k > 4096 || c.chunk_k % 64)
     return refusal("config.chunk_k", c.chunk_k, "0 (automatic), or a multiple of 64 up to 4096");
   if (c.split_kv < 0 || c.split_kv > 65535)
     return refusal("config.split_kv", c.split_kv, "0 (automatic) to 65535");
-  if (c.wave_per_eu != 0 && c.wave_per_eu != 1 && c.wave_per_eu != 2 && c.wave_per_eu != 4)
-    return refusal("config.wave_per_eu", c.wave_per_eu, "0 (automatic), 1, 2 or 4");
+  if (c.wave_per_eu < 0 || c.wave_per_eu > 4 || (c.wave_per_eu == 3 && c.variant != MQA_VARIANT_WGMMA))
+    return refusal("config.wave_per_eu", c.wave_per_eu, "0 (automatic), 1, 2 or 4; 3 for variant wgmma");
   return {};
 }
 

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 3> kLaneNames{"exact", "numeric", 
 inline constexpr std::array<std::string_view, 7> kPatternNames{
     "general", "positive", "address", "one_token", "one_head", "one_dim", "raw_bytes"};
 inline constexpr std::array<std::string_view, 4> kTensorNames{"q", "k", "scale", "weights"};
-inline constexpr std::array<std::string_view, 3> kVariantNames{"auto", "staged", "direct"};
+inline constexpr std::array<std::string_view, 4> kVariantNames{"auto", "staged", "direct", "wgmma"};
 
 constexpr std::span<const std::string_view> names_of(mqa_fp8) { return kFp8Names; }
 constexpr std::span<const std::string_view> names_of(mqa_layout) { return kLayoutNames; }

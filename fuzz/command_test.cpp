@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"check", "CASE", "--config", "chunk=64"}, "{}", "\"chunk=64\" is no setting"},
         BadUsage{{"check", "CASE", "--config", "chunk_k"}, "{}", "\"chunk_k\" is no setting"},
         BadUsage{{"check", "CASE", "--config", "chunk_k=64k"}, "{}", "chunk_k is \"64k\""},
-        BadUsage{{"check", "CASE", "--config", "variant=fast"}, "{}", "auto, staged or direct"},
+        BadUsage{{"check", "CASE", "--config", "variant=fast"}, "{}", "auto, staged, direct or wgmma"},
         BadUsage{{"check", "CASE", "--config", "chunk_k=100"}, "{}", "config.chunk_k is 100"},
         BadUsage{{"run", "CASE"}, "{}", "--logits"},
         BadUsage{{"run", "CASE", "--logits", "no/such/folder/x.npy"}, "{}", "no/such/folder/x.npy"},

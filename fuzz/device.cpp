@@ -115,7 +115,9 @@ LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& w
   const mqa::DeviceFacts* facts = mqa::device_facts(&why);
   if (!facts) throw DeviceError(why);
   mqa::LaunchConfig config{};
-  if (mqa::resolve_config(args, wanted, *facts, &config, &why) != MQA_OK)
+  mqa_config staged = wanted;  // faults are planted in the general kernel
+  if (staged.variant == MQA_VARIANT_AUTO) staged.variant = MQA_VARIANT_STAGED;
+  if (mqa::resolve_config(args, staged, *facts, &config, &why) != MQA_OK)
     return {VerdictClass::rejected, why, {}};
   const hipError_t error = fault.launch(mqa::prepare(args, config, *facts), config, nullptr);
   LaunchResult result{VerdictClass::ok, "", choice_of(config)};

@@ -9,6 +9,13 @@
 
 namespace mqalab {
 
+// The last variant that the kernels of this build have; drawing others would only be refused.
+#ifdef MQA_PLATFORM_NVIDIA
+inline constexpr int32_t kLastVariant = MQA_VARIANT_WGMMA;
+#else
+inline constexpr int32_t kLastVariant = MQA_VARIANT_DIRECT;
+#endif
+
 // What crossover takes from one parent as a whole.
 enum class FieldGroup : uint8_t { shape, strides, table, data, config };
 

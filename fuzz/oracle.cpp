@@ -34,12 +34,12 @@ int64_t most_instructions(const Problem& p) {
   return 4'000'000 + 4'000 * tiles + 64 * p.rows() * p.max_model_len;
 }
 
-// What the kernels of this build declare (mqa.h); the accumulation class is that of the platform's matrix
-// unit.
-Policy device_policy() {
+// What the kernels of this build declare (mqa.h); the accumulation class is that of the matrix unit which the
+// variant uses.
+Policy policy_of([[maybe_unused]] int32_t variant) {
   Policy policy;
 #ifdef MQA_PLATFORM_NVIDIA
-  policy.accumulation = Accumulation::hmma16;
+  policy.accumulation = variant == MQA_VARIANT_WGMMA ? Accumulation::wgmma_fp8 : Accumulation::hmma16;
 #endif
   return policy;
 }
@@ -82,7 +82,6 @@ struct Oracle::Impl {
   std::deque<uint64_t> old_salts;
   uint64_t launches = 0;
   bool lost = false;
-  Policy policy = device_policy();
 
   Verdict run_trial(const Case&, const Fault*, const OracleOptions&);
 
@@ -113,8 +112,9 @@ public:
     return result;
   }
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
-                      const std::vector<uint64_t>& old_salts, const Policy& policy) {
-    const std::vector<RowReference> rows = reference(problem_, tensors_, policy);
+                      const std::vector<uint64_t>& old_salts) {
+    const std::vector<RowReference> rows =
+        reference(problem_, tensors_, policy_of(ran.choice.config.variant));
     const Expected due{
         problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k};
     Verdict v = judge(due, {watch_, cells, setup.salt, old_salts});
@@ -260,7 +260,7 @@ Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleO
   std::vector<uint32_t> cells, again;
   LaunchResult ran = trial.launch_with(first, cells);
   if (ran.status != VerdictClass::ok) return did_not_run(ran);
-  Verdict v = trial.judge_first(first, ran, cells, {old_salts.begin(), old_salts.end()}, policy);
+  Verdict v = trial.judge_first(first, ran, cells, {old_salts.begin(), old_salts.end()});
   retire(first.salt);
   if (v.verdict != VerdictClass::ok) return v;
   const int more = std::max(options.repeats - 1, options.second_sentinel || options.read_set ? 1 : 0);
@@ -280,7 +280,7 @@ Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleO
 Oracle::Oracle() : impl_(std::make_unique<Impl>()) {}
 Oracle::~Oracle() = default;
 bool Oracle::device_lost() const { return impl_->lost; }
-Policy Oracle::policy() const { return impl_->policy; }
+Policy Oracle::policy() const { return policy_of(MQA_VARIANT_AUTO); }
 
 Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& options) {
   if (impl_->lost)

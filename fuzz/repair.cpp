@@ -67,11 +67,14 @@ void repair_table_and_data(Case& c) {
 }
 
 void repair_config(mqa_config& config) {
-  if (config.variant < 0 || config.variant > MQA_VARIANT_DIRECT) config.variant = MQA_VARIANT_AUTO;
+  if (config.variant < 0 || config.variant > kLastVariant) config.variant = MQA_VARIANT_AUTO;
   clamp(config.chunk_k, 0, 4096);
   config.chunk_k = config.chunk_k / 64 * 64;
   clamp(config.split_kv, 0, 1024);
   if (config.wave_per_eu != 1 && config.wave_per_eu != 2 && config.wave_per_eu != 4) config.wave_per_eu = 0;
+  if (config.variant != MQA_VARIANT_WGMMA) return;
+  config.chunk_k = config.split_kv = 0;  // it makes its own schedule
+  if (config.wave_per_eu == 1) config.wave_per_eu = 3;
 }
 
 // What is given up, mildest first, when a case is still illegal for a reason that the rules above do not

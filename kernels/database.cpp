@@ -120,8 +120,9 @@ constexpr const char* kBestRows = R"sql(
   ORDER BY b.policy, b.id)sql";
 
 int32_t variant_named(const std::string& name) {
-  if (name == "staged") return MQA_VARIANT_STAGED;
-  return name == "direct" ? MQA_VARIANT_DIRECT : MQA_VARIANT_AUTO;
+  for (const int32_t variant : {MQA_VARIANT_STAGED, MQA_VARIANT_DIRECT, MQA_VARIANT_WGMMA})
+    if (name == mqa_variant_name(variant)) return variant;
+  return MQA_VARIANT_AUTO;
 }
 
 std::string canonical(const std::string& variant, int64_t chunk_k, int64_t split_kv, int64_t wave_per_eu) {
@@ -145,7 +146,8 @@ std::string parse_row(sqlite3_stmt* s, TunedRow& row) {
   if (variant_named(variant) == MQA_VARIANT_AUTO) return "unknown variant '" + variant + "'";
   if (chunk_k < 64 || chunk_k > 4096 || chunk_k % 64 != 0) return "chunk_k is " + std::to_string(chunk_k);
   if (split_kv < 0 || split_kv > 65535) return "split_kv is " + std::to_string(split_kv);
-  if (wave_per_eu != 1 && wave_per_eu != 2 && wave_per_eu != 4)
+  const bool wgmma = variant_named(variant) == MQA_VARIANT_WGMMA;
+  if (wave_per_eu < 1 || wave_per_eu > 4 || (wave_per_eu == 3 && !wgmma))
     return "wave_per_eu is " + std::to_string(wave_per_eu);
   if (canonical(variant, chunk_k, split_kv, wave_per_eu) != row.config_text)
     return "columns and text of its configuration differ";

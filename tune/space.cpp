@@ -68,9 +68,10 @@ std::vector<Candidate> configuration_space(const mqa_paged_logits_args& args,
     for (const int32_t chunk_k : kChunks)
       for (const int32_t split_kv : splits(args.max_model_len, chunk_k))
         for (const int32_t wave_per_eu : kWaves) space.add({variant, chunk_k, split_kv, wave_per_eu}, false);
+  for (const int32_t workers : {2, 3, 4}) space.add({MQA_VARIANT_WGMMA, 0, 0, workers}, false);
   return space.take();
 }
 
-std::string space_hash() { return "variant2-chunk64..1024-split0..256-wave1,2,4"; }
+std::string space_hash() { return "variant3-chunk64..1024-split0..256-wave1..4"; }
 
 } // namespace mqalab
