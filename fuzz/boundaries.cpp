@@ -21,11 +21,12 @@ int64_t draw_block_size(Random& random) {
 
 int64_t draw_max_model_len(const Case& c, Random& random) {
   const int64_t context = std::max<int64_t>(longest_context(c), 1), chunk = chunk_tokens(c);
+  const int64_t block = std::max(c.shape.block_size, 1);
   switch (random.between(0, 5)) {
   case 0: return context;
   case 1: return context + random.between(-2, 2);
   case 2: return (context / chunk + 1) * chunk + random.between(-1, 1);
-  case 3: return (context / c.shape.block_size + 1) * c.shape.block_size + random.between(-1, 1);
+  case 3: return (context / block + 1) * block + random.between(-1, 1);
   case 4: return (context / 256 + 1) * 256 + random.between(-1, 1);
   default: return random.log_uniform(1, 4 * context);
   }

@@ -22,6 +22,7 @@ using End = CampaignResult::End;
 constexpr int64_t kLowDisk_bytes = 64 << 10;
 constexpr int kPoll_us = 20'000, kPollFault_us = 2'000;
 constexpr double kSettle_s = 90; // of the whole budget, for making findings small
+constexpr uint64_t kApart_ns = 20'000'000'000;
 constexpr size_t kMostGrowthPoints = 240, kNeverSeenShown = 12;
 
 std::string fault_name(const CampaignOptions& options) {
@@ -50,9 +51,9 @@ void claim_folder(const CampaignOptions& options) {
 class Campaign {
 public:
   explicit Campaign(const CampaignOptions& options)
-      : options_(options),
-        triage_(
-            options.out, fault_name(options), [this](const Case& c) { return check(c); }, oracle_.policy()),
+      : options_(options), triage_(
+                               options.out, fault_name(options), [this](const Case& c) { return check(c); },
+                               [this](const Case& c) { return check_apart(c); }, declared_policy()),
         fleet_(options) {}
 
   CampaignResult run() {
@@ -72,7 +73,28 @@ public:
   }
 
 private:
-  Verdict check(const Case& c) { return oracle_.check(c, options_.fault); }
+  Verdict check(const Case& c) { return checker_(c, options_.fault); }
+
+  // In a process of its own, which may die of the case.
+  Verdict check_apart(const Case& c) {
+    const fs::path probe = options_.out / "workers" / "probe.json";
+    write_whole(probe, to_json(c) + "\n");
+    std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string(), "check", probe.string()};
+    if (options_.fault) command.insert(command.end(), {"--fault", fault_name(options_)});
+    WorkerProcess process(command, options_.out / "workers" / "probe.log");
+    const uint64_t start = monotonic_ns();
+    while (!process.poll() && monotonic_ns() - start < kApart_ns && !StopSignal::requested()) ::usleep(1000);
+    Verdict verdict;
+    if (!process.poll())
+      verdict.signature = {VerdictClass::hang, "no answer", ""};
+    else if (const ProcessEnd end = *process.poll(); end.signal != 0)
+      verdict.signature = {VerdictClass::fault, std::string(kProcessDied), ""}, verdict.message = end.text();
+    else if (end.exit_code != 0)
+      verdict.signature.verdict = VerdictClass::none;
+    verdict.verdict = verdict.signature.verdict;
+    verdict.message = verdict.signature.text() + " " + verdict.message;
+    return verdict;
+  }
 
   bool pass_gate() {
     GateOptions gate;
@@ -81,7 +103,7 @@ private:
     gate.progress = [&](const GateRow& row, size_t done, size_t all) {
       progress_.show(fmt::format("gate: {} of {}, {}", done, all, row.name));
     };
-    const Gate outcome = run_gate(oracle_, gate);
+    const Gate outcome = run_gate(checker_, gate);
     if (outcome.stopped) {
       result_.interrupted = true;
       return false;
@@ -212,6 +234,7 @@ private:
     result_.pairs_never_seen = never_seen(seen, kNeverSeenShown);
     result_.findings = read_findings(options_.out);
     if (result_.end == End::clean && !result_.findings.empty()) result_.end = End::findings;
+    if (result_.end == End::clean && !result_.trouble.empty()) result_.end = End::broken;
     try {
       write_whole(options_.out / "summary.json", summary_json(options_, result_) + "\n");
     } catch (const DiskError& error) {
@@ -220,7 +243,7 @@ private:
   }
 
   const CampaignOptions& options_;
-  Oracle oracle_;
+  Checker checker_ = make_checker(); // on hardware in a process of its own, which a finding may cost
   Triage triage_;
   Fleet fleet_;
   DiskReserve reserve_{options_.out};

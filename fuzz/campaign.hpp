@@ -2,6 +2,7 @@
 // coordinator never runs the case that kills a process: workers do, and what they write survives them.
 #pragma once
 #include "fuzz/gate.hpp"
+#include "fuzz/guide.hpp"
 #include "fuzz/triage.hpp"
 
 #include <filesystem>
@@ -17,7 +18,7 @@ struct CampaignOptions {
   int workers = 1;
   const Fault* fault = nullptr; // given: stop at the first finding
   uint64_t seed = 1;
-  bool coverage = true; // edges of the simulated machine code guide libFuzzer
+  std::optional<Guide> guide; // of every worker; not given: both, and edges alone, in turn
   bool gate = true;
 };
 

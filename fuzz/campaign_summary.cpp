@@ -92,7 +92,7 @@ std::string summary_json(const CampaignOptions& options, const CampaignResult& r
       {"fault", options.fault ? std::string(options.fault->name) : ""},
       {"seed", options.seed},
       {"workers", options.workers},
-      {"coverage_guided", options.coverage},
+      {"guide", options.guide ? std::string(name(*options.guide)) : "in turn"},
       {"cases", result.cases},
       {"seconds", result.seconds},
       {"rejected", result.rejected},

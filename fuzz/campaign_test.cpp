@@ -62,7 +62,7 @@ TEST(Found, ALineGivesBackWhatWasWrittenAndATornOneNothing) {
 
 TEST(Triage, OneBugOneFolderMinimalWithItsLaw) {
   const Folder folder;
-  Triage triage(folder.path, "", judge, {});
+  Triage triage(folder.path, "", judge, judge, {});
   for (uint64_t seed = 1; seed <= 9; ++seed) triage.add(lost_row(seed));
   ASSERT_EQ(triage.buckets().size(), 1u);
   triage.settle({});
@@ -83,27 +83,27 @@ TEST(Triage, OneBugOneFolderMinimalWithItsLaw) {
 
 TEST(Triage, AFindingIsOnDiskBeforeItIsMadeSmall) {
   const Folder folder;
-  Triage(folder.path, "", judge, {}).add(lost_row(1));
+  Triage(folder.path, "", judge, judge, {}).add(lost_row(1));
   ASSERT_EQ(read_findings(folder.path).size(), 1u);
   EXPECT_EQ(read_findings(folder.path)[0].minimized, "not yet");
 }
 
 TEST(Triage, AnotherStartGoesOnWhereTheFirstEnded) {
   const Folder folder;
-  Triage(folder.path, "", judge, {}).add(lost_row(1));
-  Triage again(folder.path, "", judge, {});
+  Triage(folder.path, "", judge, judge, {}).add(lost_row(1));
+  Triage again(folder.path, "", judge, judge, {});
   again.add(lost_row(2));
   EXPECT_EQ(again.buckets().size(), 1u);
   EXPECT_EQ(again.unsettled(), 1);
   again.settle({});
-  Triage third(folder.path, "", judge, {});
+  Triage third(folder.path, "", judge, judge, {});
   EXPECT_EQ(third.unsettled(), 0);
   EXPECT_EQ(third.buckets().begin()->second.finding.seen, 2);
 }
 
 TEST(Triage, SaysWhenAFailureDoesNotComeBack) {
   const Folder folder;
-  Triage triage(folder.path, "", [](const Case&) { return Verdict{}; }, {});
+  Triage triage(folder.path, "", [](const Case&) { return Verdict{}; }, judge, {});
   triage.add(lost_row(1));
   triage.settle({});
   ASSERT_EQ(read_findings(folder.path).size(), 1u) << "kept, and ranked down";

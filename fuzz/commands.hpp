@@ -37,6 +37,7 @@ void add_minimize(CLI::App&, ExitCode&);
 void add_replay(CLI::App&, ExitCode&);
 void add_report(CLI::App&, ExitCode&);
 void add_scenario(CLI::App&, ExitCode&);
+void add_serve_checks(CLI::App&, ExitCode&); // for our own processes, not in the help
 
 // Parses and runs: prints help, turns errors into one message and an exit code.  `add` registers the
 // subcommands.

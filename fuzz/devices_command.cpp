@@ -47,7 +47,7 @@ nlohmann::json to_json(const Device& d, std::string_view accumulation) {
 
 ExitCode list_devices(bool json) {
   const std::vector<Device> devices = all_devices();
-  const std::string_view accumulation = name(Oracle().policy().accumulation);
+  const std::string_view accumulation = name(declared_policy().accumulation);
   auto list = nlohmann::json::array();
   for (const Device& d : devices) {
     list.push_back(to_json(d, accumulation));

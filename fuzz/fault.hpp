@@ -18,6 +18,7 @@ struct Fault {
   FaultKind kind;
   mqa::LaunchFn launch;     // same signature as the production launcher
   const char* witness;      // JSON of a small case known to kill it (or to be survived)
+  bool needs_lds_checker = false;  // on real hardware it may go unseen
 };
 
 // All of them, sorted by name.  find_fault returns nullptr for an unknown name.

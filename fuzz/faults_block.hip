@@ -24,9 +24,9 @@ struct StoreBeforeBegin : Rules {
 
 constexpr Fault kFaults[] = {
     {"barrier_missing", "no barrier between staging q and reading it", "fault", kKill, kLaunch<Rules, BarrierMissing>,
-     R"({"heads": 64, "context_lens": [256], "max_model_len": 256})"},
+     R"({"heads": 64, "context_lens": [256], "max_model_len": 256})", true},
     {"lds_padding_unwritten", "weights of the head padding are read from LDS unwritten", "fault", kKill,
-     kLaunch<LdsPaddingUnwritten>, R"({"context_lens": [4], "max_model_len": 4})"},
+     kLaunch<LdsPaddingUnwritten>, R"({"context_lens": [4], "max_model_len": 4})", true},
     {"store_before_begin", "a store one element before the logits", "guard", kKill, kLaunch<StoreBeforeBegin>, R"({})"},
 };
 

@@ -17,13 +17,6 @@ constexpr int kCaseTimeout_s = 120; // one check; a hang is a finding
 constexpr int kMostRestarts = 50;
 constexpr int kLibFuzzerTimeout = 70, kDiskFull = 20;
 
-// libFuzzer's own exit codes are no names for people.
-std::string cause_of_death(const ProcessEnd& end) {
-  if (end.signal == 0 && end.exit_code == kLibFuzzerTimeout)
-    return fmt::format("no answer in {} s", kCaseTimeout_s);
-  return fmt::format("the process died: {}", end.text());
-}
-
 } // namespace
 
 Fleet::Fleet(const CampaignOptions& options) : options_(options), folder_(options.out / "workers") {
@@ -53,7 +46,6 @@ std::vector<std::string> Fleet::command(int number, uint64_t seed) const {
                                  "-rss_limit_mb=0",
                                  fmt::format("-timeout={}", kCaseTimeout_s),
                                  "-reload=1",
-                                 "-use_value_profile=1",
                                  "-detect_leaks=0",
                                  fmt::format("-artifact_prefix={}/", folder_.string()),
                                  "--out=" + options_.out.string(),
@@ -61,7 +53,8 @@ std::vector<std::string> Fleet::command(int number, uint64_t seed) const {
   if (options_.runs > 0)
     words.push_back(fmt::format("-runs={}", (options_.runs + options_.workers - 1) / options_.workers));
   if (options_.fault) words.push_back("--fault=" + std::string(options_.fault->name));
-  if (!options_.coverage) words.push_back("--no-coverage");
+  const Guide guide = options_.guide.value_or(number % 2 == 0 ? Guide::both : Guide::edges);
+  words.push_back(fmt::format("--guide={}", name(guide)));
   return words;
 }
 
@@ -104,19 +97,24 @@ void Fleet::mourn(Worker& worker, const ProcessEnd& end, std::vector<Found>& fou
         "command again to go on",
         options_.out.string(), worker.number));
   if (end.exit_code == 0 && end.signal == 0) return; // its runs are done
-  const auto suspect = worker.status.in_flight();
-  if (!suspect)
-    throw std::runtime_error(
-        fmt::format("worker {} ended ({}) without a case in flight; its last words are in {}", worker.number,
-                    end.text(), (folder_ / fmt::format("{}.log", worker.number)).string()));
-  const bool hang = end.signal == 0 && end.exit_code == kLibFuzzerTimeout;
-  const std::string cause = cause_of_death(end);
-  found.push_back({*suspect,
-                   {hang ? VerdictClass::hang : VerdictClass::fault, cause, ""},
-                   fmt::format("{}: {}", hang ? "hang" : "fault", cause)});
+  const std::string log = (folder_ / fmt::format("{}.log", worker.number)).string();
   if (++restarts_ > kMostRestarts)
-    throw std::runtime_error(
-        fmt::format("workers died {} times; the machine or this build is broken", restarts_));
+    throw std::runtime_error(fmt::format(
+        "workers died {} times; the machine or this build is broken; last words: {}", restarts_, log));
+  const bool hang = end.signal == 0 && end.exit_code == kLibFuzzerTimeout;
+  const auto suspect = worker.status.in_flight();
+  if (!suspect) {
+    trouble_ = fmt::format(
+        "worker {} ended ({}) between two cases, a fault of the lab's own; its last words are in {}",
+        worker.number, end.text(), log);
+    return;
+  }
+  const std::string message = hang ? fmt::format("hang: no answer in {} s", kCaseTimeout_s)
+                                   : fmt::format("fault: {}: {}", kProcessDied, end.text());
+  found.push_back(
+      {*suspect,
+       {hang ? VerdictClass::hang : VerdictClass::fault, hang ? "no answer" : std::string(kProcessDied), ""},
+       message});
 }
 
 std::vector<Found> Fleet::collect() {
@@ -163,6 +161,7 @@ std::vector<uint8_t> Fleet::pairs_seen() const {
 void Fleet::measure(CampaignResult& result) const {
   result.cases = buried_.cases, result.rejected = buried_.rejected, result.undecided = buried_.undecided;
   result.findings_met = buried_.findings_met, result.restarts = restarts_;
+  if (result.trouble.empty()) result.trouble = trouble_;
   std::vector<uint8_t> edges(kEdgeMap_bytes, 0);
   uint64_t first_ns = 0;
   for (const Worker& worker : workers_) {

@@ -42,6 +42,7 @@ private:
   uint64_t started_ns_ = 0;
   int restarts_ = 0;
   bool stopping_ = false;
+  std::string trouble_;
   CampaignResult buried_; // counts of workers that were replaced
 };
 

@@ -17,7 +17,7 @@ struct FuzzOptions {
   double minutes = 0, seconds = 0;
   int64_t runs = 0;
   int workers = 0;
-  std::string out, fault;
+  std::string out, fault, guide;
   uint64_t seed = 0;
   bool no_coverage = false, no_gate = false, json = false;
 };
@@ -31,7 +31,8 @@ CampaignOptions campaign_options(const FuzzOptions& o) {
   c.workers = o.workers > 0 ? o.workers : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   c.seed = o.seed ? o.seed
                   : static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
-  c.coverage = !o.no_coverage;
+  if (!o.guide.empty()) c.guide = guide_named(o.guide);
+  if (o.no_coverage) c.guide = Guide::pairs;
   c.gate = !o.no_gate;
   return c;
 }
@@ -74,6 +75,11 @@ void add_fuzz(CLI::App& app, ExitCode& code) {
   command->add_option("--fault", o->fault,
                       "fuzz a planted fault (`mqalab faults`) and stop when it is found");
   command->add_option("--seed", o->seed, "of all random draws (default: the clock; printed)");
+  command
+      ->add_option(
+          "--guide", o->guide,
+          "what guides every worker: both, edges, pairs, none (default: both, and edges alone, in turn)")
+      ->check(CLI::IsMember({"both", "edges", "pairs", "none"}));
   command->add_flag("--no-coverage", o->no_coverage,
                     "without guidance by edges of the simulated machine code");
   command->add_flag("--no-gate", o->no_gate, "start at once; nothing then says that the oracle sees faults");

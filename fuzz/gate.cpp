@@ -13,14 +13,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// `sees` of a fault uses the enumerator's word, the verdict's text form is shorter.
-bool same_class(std::string_view expected, VerdictClass verdict) {
-  return expected == name(verdict) || (expected == "wrong_class" && verdict == VerdictClass::wrong_class);
+// Real hardware may trap where the simulated one reads on: a kill of another kind.
+bool as_expected(const Fault& fault, VerdictClass verdict) {
+#ifdef MQALAB_SIM
+  return fault.sees == name(verdict);
+#else
+  return fault.sees == name(verdict) || verdict == VerdictClass::fault;
+#endif
+}
+bool judged_here([[maybe_unused]] const Fault& fault) {
+#ifdef MQALAB_SIM
+  return true;
+#else
+  return !fault.needs_lds_checker;
+#endif
 }
 
 class Run {
 public:
-  Run(Oracle& oracle, const GateOptions& options) : oracle_(oracle), options_(options) {}
+  Run(const Checker& check, const GateOptions& options) : check_(check), options_(options) {}
 
   Gate run() {
     const size_t all = faults().size() + must_pass_cases().size() + (options_.quick ? 0 : 1);
@@ -55,7 +66,7 @@ private:
 
   Verdict check(GateRow& row, const Case& c, const Fault* fault) {
     ++row.cases;
-    const Verdict verdict = oracle_.check(c, fault);
+    const Verdict verdict = check_(c, fault);
     row.verdict = name(verdict.verdict);
     row.lane = name_of(c.data.lane);
     return verdict;
@@ -63,6 +74,11 @@ private:
 
   void kill(GateRow& row, const Fault& fault) {
     row.expected = fault.sees;
+    if (!judged_here(fault)) {
+      row.judged = false, row.verdict = "not judged", row.lane = "-";
+      row.message = "only the simulator's LDS checker names this fault for certain";
+      return;
+    }
     const Case witness = case_from_json(fault.witness, std::string(fault.name));
     if (const Verdict clean = check(row, witness, nullptr); clean.verdict != VerdictClass::ok) {
       row.message = "its witness fails on the production kernel: " + clean.message;
@@ -70,7 +86,7 @@ private:
     }
     const Verdict seen = check(row, witness, &fault);
     row.witness_killed = is_finding(seen.verdict);
-    row.passed = row.witness_killed && same_class(fault.sees, seen.verdict);
+    row.passed = row.witness_killed && as_expected(fault, seen.verdict);
     if (!row.passed)
       row.message = row.witness_killed ? fmt::format("seen as {}, expected {}: {}", name(seen.verdict),
                                                      fault.sees, seen.message)
@@ -85,7 +101,7 @@ private:
       Case c = generate_case(random);
       fit_fault_instances(c);
       if (!is_finding(check(row, c, &fault).verdict)) continue;
-      if (is_finding(oracle_.check(c).verdict))
+      if (is_finding(check_(c, nullptr).verdict))
         continue; // the production kernel fails, too: no merit of the fault's
       row.generated_to_kill = i;
       break;
@@ -129,7 +145,7 @@ private:
     return false;
   }
 
-  Oracle& oracle_;
+  const Checker& check_;
   const GateOptions& options_;
   Gate gate_;
 };
@@ -144,7 +160,7 @@ std::string_view name(GateKind kind) {
 
 bool Gate::passed() const {
   return !rows.empty() && !stopped &&
-         std::all_of(rows.begin(), rows.end(), [](const GateRow& row) { return row.passed; });
+         std::all_of(rows.begin(), rows.end(), [](const GateRow& row) { return row.passed || !row.judged; });
 }
 
 int64_t Gate::median_to_kill() const {
@@ -156,6 +172,6 @@ int64_t Gate::median_to_kill() const {
   return counts[counts.size() / 2];
 }
 
-Gate run_gate(Oracle& oracle, const GateOptions& options) { return Run(oracle, options).run(); }
+Gate run_gate(const Checker& check, const GateOptions& options) { return Run(check, options).run(); }
 
 } // namespace mqalab

@@ -2,7 +2,7 @@
 // the production kernel.  Must survive: controls that are not faults.  Its score is the measure of the
 // oracle.
 #pragma once
-#include "fuzz/oracle.hpp"
+#include "fuzz/isolated.hpp"
 
 #include <functional>
 #include <string>
@@ -17,6 +17,7 @@ struct GateRow {
   GateKind kind = GateKind::must_pass;
   std::string name;
   bool passed = false;
+  bool judged = true; // false: this device cannot judge the row; it neither passes nor fails
   bool witness_killed = false;
   int64_t generated_to_kill = 0; // generated cases until the first kill; 0: none, or not asked
   int64_t cases = 0;             // checked in all
@@ -42,7 +43,7 @@ struct Gate {
   bool passed() const;
   int64_t median_to_kill() const; // over the faults that generated cases killed
 };
-Gate run_gate(Oracle&, const GateOptions&);
+Gate run_gate(const Checker&, const GateOptions&);
 
 std::string gate_table(const Gate&);
 std::string to_json(const Gate&, int indent = 2);

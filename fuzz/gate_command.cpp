@@ -30,8 +30,7 @@ ExitCode gate(const Options& o) {
     progress.show(fmt::format("gate: {} of {}, {} {}: {}", done, all, name(row.kind), row.name,
                               row.passed ? "as it should be" : "FAILED"));
   };
-  Oracle oracle;
-  const Gate result = run_gate(oracle, options);
+  const Gate result = run_gate(make_checker(), options);
   progress.done();
   fmt::print("{}", o.json ? to_json(result) + "\n" : gate_table(result));
   return result.passed() ? ExitCode::clean : ExitCode::gate_failed;

@@ -11,6 +11,7 @@ namespace {
 
 std::string kills(const GateRow& row) {
   if (row.kind != GateKind::must_kill) return fmt::format("{} cases", row.cases);
+  if (!row.judged) return "-";
   if (!row.witness_killed && row.generated_to_kill == 0) return "survived";
   const std::string generated =
       row.generated_to_kill > 0 ? fmt::format(", generated {}", row.generated_to_kill) : "";
@@ -18,7 +19,7 @@ std::string kills(const GateRow& row) {
 }
 
 std::string score(const Gate& gate, GateKind kind, std::string_view verb) {
-  const auto of_kind = [&](const GateRow& row) { return row.kind == kind; };
+  const auto of_kind = [&](const GateRow& row) { return row.kind == kind && row.judged; };
   const auto all = std::count_if(gate.rows.begin(), gate.rows.end(), of_kind);
   const auto good = std::count_if(gate.rows.begin(), gate.rows.end(),
                                   [&](const GateRow& row) { return of_kind(row) && row.passed; });
@@ -32,7 +33,7 @@ std::string gate_table(const Gate& gate) {
                                  "verdict", "lane", "seconds");
   for (const GateRow& row : gate.rows) {
     text += fmt::format("{:<12} {:<52} {:<26} {:<10} {:<8} {:>8.3f}{}\n", name(row.kind), row.name,
-                        kills(row), row.verdict, row.lane, row.seconds, row.passed ? "" : "  FAILED");
+                        kills(row), row.verdict, row.lane, row.seconds, row.passed ? "" : row.judged ? "  FAILED" : "  -");
     if (!row.passed) text += fmt::format("             {}\n", row.message);
   }
   int64_t cases = 0;
@@ -51,6 +52,7 @@ std::string to_json(const Gate& gate, int indent) {
     rows.push_back({{"kind", name(row.kind)},
                     {"name", row.name},
                     {"passed", row.passed},
+                    {"judged", row.judged},
                     {"witness_killed", row.witness_killed},
                     {"generated_to_kill", row.generated_to_kill},
                     {"cases", row.cases},

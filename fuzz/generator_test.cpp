@@ -110,6 +110,15 @@ TEST(Mutator, AWordFromTheEngineReachesTheContext) {
   EXPECT_TRUE(reached);
 }
 
+TEST(Mutator, AWildWordBecomesALegalCase) {
+  Random random(13);
+  for (int i = 0; i < 1000; ++i) {
+    Case mutant = mutate(Case{}, random, [&](uint64_t) { return random.next(); });
+    repair(mutant);
+    ASSERT_EQ(why_illegal(mutant), "");
+  }
+}
+
 TEST(Mutator, CrossoverTakesWholeGroups) {
   const Case mother = generate_case(1), father = generate_case(2);
   Random random(4);

@@ -34,16 +34,6 @@ int64_t most_instructions(const Problem& p) {
   return 4'000'000 + 4'000 * tiles + 64 * p.rows() * p.max_model_len;
 }
 
-// What the kernels of this build declare (mqa.h); the accumulation class is that of the matrix unit which the
-// variant uses.
-Policy policy_of([[maybe_unused]] int32_t variant) {
-  Policy policy;
-#ifdef MQA_PLATFORM_NVIDIA
-  policy.accumulation = variant == MQA_VARIANT_WGMMA ? Accumulation::wgmma_fp8 : Accumulation::hmma16;
-#endif
-  return policy;
-}
-
 // Does the second poison change any tensor byte?  A pool without a spare token, in dense tensors, holds none.
 bool has_poison(const Problem& p) {
   if (p.kv_block_stride_bytes != int64_t{p.block_size} * (p.head_dim + 4)) return true;
@@ -114,7 +104,7 @@ public:
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
                       const std::vector<uint64_t>& old_salts) {
     const std::vector<RowReference> rows =
-        reference(problem_, tensors_, policy_of(ran.choice.config.variant));
+        reference(problem_, tensors_, declared_policy(ran.choice.config.variant));
     const Expected due{
         problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k};
     Verdict v = judge(due, {watch_, cells, setup.salt, old_salts});
@@ -277,10 +267,17 @@ Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleO
   return v;
 }
 
+Policy declared_policy([[maybe_unused]] int32_t variant) {
+  Policy policy;
+#ifdef MQA_PLATFORM_NVIDIA
+  policy.accumulation = variant == MQA_VARIANT_WGMMA ? Accumulation::wgmma_fp8 : Accumulation::hmma16;
+#endif
+  return policy;
+}
+
 Oracle::Oracle() : impl_(std::make_unique<Impl>()) {}
 Oracle::~Oracle() = default;
 bool Oracle::device_lost() const { return impl_->lost; }
-Policy Oracle::policy() const { return policy_of(MQA_VARIANT_AUTO); }
 
 Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& options) {
   if (impl_->lost)

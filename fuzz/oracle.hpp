@@ -26,6 +26,10 @@ struct OracleOptions {
 };
 
 // Owns the device side; one per process and thread.
+// What the kernels of this build declare: NaN rule, scale order, and the accumulation class of the matrix unit that the
+// variant uses.
+Policy declared_policy(int32_t variant = MQA_VARIANT_AUTO);
+
 class Oracle {
 public:
   Oracle();
@@ -36,7 +40,6 @@ public:
   // The raw logits, whole rows with padding, prefilled with 0x7fc0dead: for `mqalab run`.  Empty with *error
   // set when nothing ran.
   std::vector<float> run(const Case&, const Fault* fault, mqa_choice* launched, std::string* error);
-  Policy policy() const; // of the kernels on this device: NaN rule, scale order, accumulation class
   // After a fault on real hardware the process must end: every later check answers `none`.
   bool device_lost() const;
 

@@ -1,11 +1,13 @@
 // mqalab-fuzzer: the libFuzzer planner.  decode -> legality -> Oracle::check -> features, all in one process
 // with the simulator.  With --out a finding is data: it goes to the journal and fuzzing goes on.  Without, it
 // aborts in the stock manner, so that libFuzzer's own tools work on a single case.
-//   mqalab-fuzzer CORPUS... [libFuzzer flags] --out=DIR --worker=N [--fault=NAME] [--no-coverage]
+//   mqalab-fuzzer CORPUS... [libFuzzer flags] --out=DIR --worker=N [--fault=NAME]
+//   [--guide=both|edges|pairs|none]
 #include "fuzz/disk.hpp"
 #include "fuzz/features.hpp"
 #include "fuzz/found.hpp"
 #include "fuzz/generator.hpp"
+#include "fuzz/guide.hpp"
 #include "fuzz/mutator.hpp"
 #include "fuzz/oracle.hpp"
 #include "fuzz/thresholds.hpp"
@@ -31,8 +33,11 @@ namespace {
 
 constexpr size_t kEdgesAt = (kFeatureBytes + 63) / 64 * 64;
 // libFuzzer reads and clears this section around every input: feature pairs first, then the machine code's
-// edges.
-__attribute__((section("__libfuzzer_extra_counters"))) uint8_t extra_counters[kEdgesAt + kEdgeMap_bytes];
+// edges.  `used`: nobody here reads it, and the linker would drop it.
+__attribute__((used, retain,
+               section("__libfuzzer_extra_counters"))) uint8_t extra_counters[kEdgesAt + kEdgeMap_bytes];
+// What one check showed, guided by it or not.
+uint8_t features[kFeatureBytes], edges[kEdgeMap_bytes];
 
 constexpr int kKeepOut = -1; // libFuzzer: do not add this input to the corpus
 constexpr int kExitDiskFull = 20, kExitBadUsage = 2;
@@ -41,7 +46,7 @@ constexpr int kMostRecordsOfOneBug = 20;
 struct Planner {
   Oracle oracle;
   const Fault* fault = nullptr;
-  bool coverage = true;
+  Guide guide = Guide::both;
   std::optional<StatusFile> status;
   std::unique_ptr<Journal> journal;
   std::map<std::string, int> recorded;
@@ -68,7 +73,8 @@ void read_flags(int argc, char** argv) {
       if (!planner->fault)
         leave(kExitBadUsage, fmt::format("no planted fault is called {}; try: mqalab faults", v));
     }
-    if (std::string_view(argv[i]) == "--no-coverage") planner->coverage = false;
+    if (const std::string v = flag_value(argv[i], "--guide="); !v.empty())
+      planner->guide = guide_named(v).value_or(Guide::both);
   }
   if (out.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(out) / "workers";
@@ -93,8 +99,8 @@ template <class Bytes> uint64_t count_new(Bytes& seen, const uint8_t* now, size_
 
 void publish(const Verdict& verdict) {
   WorkerStatus& s = **planner->status;
-  s.pairs += count_new(s.pairs_seen, extra_counters, kFeatureBytes);
-  s.machine_edges += count_new(s.edges_seen, extra_counters + kEdgesAt, kEdgeMap_bytes);
+  s.pairs += count_new(s.pairs_seen, features, kFeatureBytes);
+  s.machine_edges += count_new(s.edges_seen, edges, kEdgeMap_bytes);
   ++s.cases;
   s.rejected += verdict.verdict == VerdictClass::rejected;
   s.undecided += verdict.verdict == VerdictClass::none;
@@ -117,24 +123,33 @@ void begin(const std::vector<uint8_t>& record) {
   s.in_flight_bytes = static_cast<uint32_t>(record.size());
 }
 
-void watch_edges(bool on) {
+void watch_edges(uint8_t* map) {
 #ifdef MQALAB_SIM
-  if (planner->coverage) amdsim_coverage_into(on ? extra_counters + kEdgesAt : nullptr, kEdgeMap_bytes);
+  amdsim_coverage_into(map, kEdgeMap_bytes);
 #else
-  (void)on;
+  (void)map;
 #endif
 }
 
 Verdict check(const Case& c) {
-  watch_edges(true);
+  std::memset(edges, 0, sizeof edges);
+  std::memset(features, 0, sizeof features);
+  watch_edges(edges);
   const Verdict verdict = planner->oracle.check(c, planner->fault);
-  watch_edges(false);
+  watch_edges(nullptr);
   return verdict;
+}
+
+// Taken or not, never how often: trip counts of loops would multiply the corpus and show nothing new.
+void guide_engine() {
+  if (by_pairs(planner->guide)) std::memcpy(extra_counters, features, sizeof features);
+  if (!by_edges(planner->guide)) return;
+  for (size_t i = 0; i < kEdgeMap_bytes; ++i) extra_counters[kEdgesAt + i] = edges[i] != 0;
 }
 
 void show_features(const Case& c, const Verdict& verdict) {
   const Problem problem = resolve(c);
-  count_features({extra_counters, kFeatureBytes}, classify(problem, c, verdict.launched.config), c, verdict);
+  count_features(features, classify(problem, c, verdict.launched.config), c, verdict);
   thresholds_crossed(problem, verdict.launched.config);
 }
 
@@ -145,6 +160,7 @@ int test_case(const Case& c) {
   const Verdict verdict = check(c);
   if (verdict.verdict != VerdictClass::rejected && verdict.verdict != VerdictClass::none)
     show_features(c, verdict);
+  guide_engine();
   if (planner->status) publish(verdict);
   if (is_finding(verdict.verdict)) {
     if (!planner->journal) {

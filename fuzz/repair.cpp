@@ -73,7 +73,7 @@ void repair_config(mqa_config& config) {
   clamp(config.split_kv, 0, 1024);
   if (config.wave_per_eu != 1 && config.wave_per_eu != 2 && config.wave_per_eu != 4) config.wave_per_eu = 0;
   if (config.variant != MQA_VARIANT_WGMMA) return;
-  config.chunk_k = config.split_kv = 0;  // it makes its own schedule
+  config.chunk_k = config.split_kv = 0; // it makes its own schedule
   if (config.wave_per_eu == 1) config.wave_per_eu = 3;
 }
 
@@ -127,7 +127,8 @@ int64_t work(const Case& c) {
 
 void fit_lengths(Case& c) {
   auto& lens = c.shape.context_lens;
-  const auto wanted = static_cast<size_t>(std::max<int64_t>(lens_wanted(c), 0));
+  const auto wanted = static_cast<size_t>(
+      std::clamp<int64_t>(lens_wanted(c), 0, kMostBatch * kMostNextN)); // a wild mutant may want 2^40
   const int32_t last = lens.empty() ? 1 : lens.back();
   lens.resize(wanted, last);
 }

@@ -21,8 +21,9 @@ std::vector<uint8_t> identity(const Case& c) {
 
 } // namespace
 
-Triage::Triage(std::filesystem::path campaign, std::string fault, Checker check, Policy policy)
-    : campaign_(std::move(campaign)), fault_(std::move(fault)), check_(std::move(check)), policy_(policy) {
+Triage::Triage(std::filesystem::path campaign, std::string fault, Checker check, Checker apart, Policy policy)
+    : campaign_(std::move(campaign)), fault_(std::move(fault)), check_(std::move(check)),
+      apart_(std::move(apart)), policy_(policy) {
   for (const StoredFinding& stored : read_findings(campaign_)) {
     Bucket bucket;
     bucket.folder = stored.folder;
@@ -85,14 +86,16 @@ void Triage::settle(const MinimizeOptions& options) {
 void Triage::settle(Bucket& bucket, const MinimizeOptions& options) {
   Finding& finding = bucket.finding;
   const Signature wanted = finding.verdict.signature;
-  const auto same = [&](const Case& c) { return same_bug(check_(c).signature, wanted); };
+  const Checker& check =
+      wanted.pattern == kProcessDied || wanted.verdict == VerdictClass::hang ? apart_ : check_;
+  const auto same = [&](const Case& c) { return same_bug(check(c).signature, wanted); };
   if (!same(finding.original)) {
     finding.minimized = "no: it did not fail again when it was run once more";
   } else {
     const Minimized result = minimize(finding.original, same, options);
     finding.minimal = result.smallest;
-    finding.law = find_law(finding.minimal, observing(check_, wanted), options);
-    finding.verdict = check_(finding.minimal);
+    finding.law = find_law(finding.minimal, observing(check, wanted), options);
+    finding.verdict = check(finding.minimal);
     finding.minimized =
         result.finished ? std::string(kDone) : fmt::format("in part: stopped after {} checks", result.checks);
   }

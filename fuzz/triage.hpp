@@ -10,6 +10,9 @@
 
 namespace mqalab {
 
+// Pattern of a finding whose case ended its process: it must not be run again in this one.
+inline constexpr std::string_view kProcessDied = "the process died";
+
 struct Bucket {
   std::filesystem::path folder;
   Finding finding;
@@ -21,7 +24,8 @@ class Triage {
 public:
   using Checker = std::function<Verdict(const Case&)>; // never throws for a legal case
   // Takes up the findings that the folder already holds.
-  Triage(std::filesystem::path campaign, std::string fault, Checker, Policy);
+  // `apart` checks in a process of its own, which may die.
+  Triage(std::filesystem::path campaign, std::string fault, Checker check, Checker apart, Policy);
 
   void add(const Found&);
   // Minimises and states the law of every bucket that is not settled; stops when told to, keeping the best so
@@ -37,7 +41,7 @@ private:
 
   std::filesystem::path campaign_;
   std::string fault_;
-  Checker check_;
+  Checker check_, apart_;
   Policy policy_;
   std::map<std::string, Bucket> buckets_;      // by slug
   std::map<std::string, std::string> aliases_; // slug of a merged bucket -> slug of the one that took it in

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <stdexcept>
 
 namespace mqalab {
 namespace {
@@ -72,6 +74,57 @@ std::string to_json(const Verdict& v, int indent) {
                   {"worst_error_ratio", number(v.worst_error_ratio)},
                   {"launched", launched_json(v.launched)}};
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+namespace {
+
+double number_from(const Json& j) {
+  if (j.is_number()) return j;
+  const std::string word = j;
+  return word == "nan" ? std::nan("") : word == "inf" ? INFINITY : -INFINITY;
+}
+
+int32_t code_of(const char* (*name_of_code)(int32_t), const std::string& word) {
+  for (int32_t code = 0; code < 16; ++code)
+    if (const char* known = name_of_code(code); known && word == known) return code;
+  return 0;
+}
+
+mqa_choice launched_from(const Json& j) {
+  mqa_choice c{};
+  c.config = {code_of(mqa_variant_name, j.at("variant")), j.at("chunk_k"), j.at("split_kv"), j.at("wave_per_eu")};
+  c.source = code_of(mqa_source_name, j.at("source"));
+  c.row_id = j.at("row_id");
+  j.at("reason").get<std::string>().copy(c.reason, sizeof c.reason - 1);
+  return c;
+}
+
+Verdict verdict_from(const Json& j) {
+  Verdict v;
+  const auto word = std::ranges::find(kNames, j.at("verdict").get<std::string>());
+  if (word == kNames.end()) throw std::runtime_error("an unknown verdict class");
+  v.verdict = static_cast<VerdictClass>(word - kNames.begin());
+  v.message = j.at("message");
+  v.signature = {v.verdict, j.at("signature").at("pattern"), j.at("signature").at("region")};
+  for (const Json& c : j.at("first_bad")) {
+    const auto bits = static_cast<uint32_t>(std::stoul(c.at("got_bits").get<std::string>(), nullptr, 16));
+    v.first_bad.push_back({c.at("row"), c.at("column"), std::bit_cast<float>(bits), number_from(c.at("expected")),
+                           number_from(c.at("bound")), c.at("note")});
+  }
+  v.cells_checked = j.at("cells_checked"), v.cells_bad = j.at("cells_bad");
+  v.worst_error_ratio = number_from(j.at("worst_error_ratio"));
+  v.launched = launched_from(j.at("launched"));
+  return v;
+}
+
+} // namespace
+
+Verdict verdict_from_json(const std::string& text) {
+  try {
+    return verdict_from(Json::parse(text));
+  } catch (const Json::exception& e) {
+    throw std::runtime_error(std::string("not a verdict: ") + e.what());
+  }
 }
 
 } // namespace mqalab

@@ -62,5 +62,7 @@ struct Verdict {
   mqa_choice launched{};        // the configuration that ran
 };
 std::string to_json(const Verdict&, int indent = 2);
+// What to_json wrote; throws std::runtime_error for anything else.
+Verdict verdict_from_json(const std::string&);
 
 } // namespace mqalab

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     mqalab::add_replay(app, code);
     mqalab::add_report(app, code);
     mqalab::add_scenario(app, code);
+    mqalab::add_serve_checks(app, code);
     mqalab::add_tune(app, code);
     mqalab::add_lookup(app, code);
     mqalab::add_db(app, code);

@@ -76,7 +76,7 @@ TopkRow random_topk_row(Oracle& oracle, TopkSubject subject, int64_t context) {
   const std::vector<float> logits = oracle.run(c, fault, nullptr, &error);
   if (logits.empty()) throw std::runtime_error("the scenario did not run: " + error);
   const auto kernel = as_the_script_saw_it(logits, context);
-  const auto torch = as_the_script_saw_it(torch_row(c, oracle.policy()), context);
+  const auto torch = as_the_script_saw_it(torch_row(c, declared_policy()), context);
   const int64_t k = std::min(kTopk, context);
   TopkRow row;
   row.context = context;
@@ -85,7 +85,7 @@ TopkRow random_topk_row(Oracle& oracle, TopkSubject subject, int64_t context) {
   row.largest_difference = largest_difference(kernel, torch);
   const Verdict verdict = oracle.check(c, fault);
   row.verdict = name(verdict.verdict);
-  row.set_recall = set_recall(c, logits, oracle.policy());
+  row.set_recall = set_recall(c, logits, declared_policy());
   return row;
 }
 
