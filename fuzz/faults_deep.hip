@@ -1,5 +1,6 @@
-// A planted fault behind four nested branches of the kernel.  Random cases meet all four at once every 12,000 or so; edge
-// coverage of the machine code keeps each step.  It is the measure of whether that guidance works: compare `mqalab fuzz
+// A planted fault behind four nested branches of the kernel.  Random cases meet all four at once every 12,000
+// or so; edge coverage of the machine code keeps each step.  It is the measure of whether that guidance
+// works: compare `mqalab fuzz
 // --fault deep_fast_path` with and without --no-coverage.
 #include "fuzz/fault_table.hpp"
 
@@ -29,8 +30,8 @@ struct DeepFastPath : Rules {
 };
 
 constexpr Fault kFaults[] = {
-    {"deep_fast_path", "a fast path for one odd shape, behind four branches, loses the last column", "class", kKill,
-     kLaunch<DeepFastPath>,
+    {"deep_fast_path", "a fast path for one odd shape, behind four branches, loses the last column", "class",
+     kKill, kLaunch<DeepFastPath>,
      R"({"next_n": 3, "heads": 40, "block_size": 48, "context_lens": [9], "max_model_len": 9,
          "config": {"chunk_k": 128}})"},
 };

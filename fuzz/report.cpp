@@ -44,8 +44,8 @@ std::string row(std::initializer_list<std::string> cells, const char* tag = "td"
 
 std::string facts(const json& s) {
   std::string text = "<table>\n";
-  for (const char* key : {"end", "fault", "seed", "workers", "guide", "cases", "seconds",
-                          "rejected", "undecided", "restarts", "seconds_to_detection"})
+  for (const char* key : {"end", "fault", "seed", "workers", "guide", "cases", "seconds", "rejected",
+                          "undecided", "restarts", "seconds_to_detection"})
     if (s.contains(key) && s[key] != "") text += row({key, text_of(s[key])});
   if (s.contains("build"))
     for (const auto& [key, value] : s["build"].items()) text += row({key, text_of(value)});
@@ -96,7 +96,7 @@ std::string gate(const json& g) {
   std::string text = "<table>\n" + row({"", "what", "verdict", "lane", ""}, "th");
   for (const json& r : g.value("rows", json::array()))
     text += row({text_of(r["kind"]), text_of(r["name"]), text_of(r["verdict"]), text_of(r["lane"]),
-                 r.value("passed", false)    ? "<span class=good>as it should be</span>"
+                 r.value("passed", false)   ? "<span class=good>as it should be</span>"
                  : !r.value("judged", true) ? text_of(r["message"])
                                             : "<span class=bad>FAILED</span> " + text_of(r["message"])});
   return text + "</table>\n";
