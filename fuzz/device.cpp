@@ -115,7 +115,7 @@ LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& w
   const mqa::DeviceFacts* facts = mqa::device_facts(&why);
   if (!facts) throw DeviceError(why);
   mqa::LaunchConfig config{};
-  mqa_config staged = wanted;  // faults are planted in the general kernel
+  mqa_config staged = wanted; // faults are planted in the general kernel
   if (staged.variant == MQA_VARIANT_AUTO) staged.variant = MQA_VARIANT_STAGED;
   if (mqa::resolve_config(args, staged, *facts, &config, &why) != MQA_OK)
     return {VerdictClass::rejected, why, {}};

@@ -10,13 +10,13 @@ struct CellPlace {
   int64_t row = 0, column = 0;
 };
 
-// The right values of all cells, by their bits: of the reference in the exact lane; else of the output itself, where a
-// displaced cell has the very bits of the cell it was taken from.
+// The right values of all cells, by their bits: of the reference in the exact lane; else of the output
+// itself, where a displaced cell has the very bits of the cell it was taken from.
 class ValueIndex {
 public:
   ValueIndex(const Expected&, const Output&);
-  // Another cell with these bits: of the same row if there is one, else of the same column, else any.  Zeros, NaNs and
-  // infinities are no evidence.
+  // Another cell with these bits: of the same row if there is one, else of the same column, else any.  Zeros,
+  // NaNs and infinities are no evidence.
   std::optional<CellPlace> find(const Deviation&) const;
 
 private:
@@ -30,4 +30,4 @@ private:
 // With the address code: the physical slot whose logit the cell holds, or -1.
 int64_t slot_read(const Expected&, const Deviation&);
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -9,7 +9,8 @@ namespace mqalab {
 std::span<const Fault> faults() {
   static const std::vector<Fault> sorted = [] {
     std::vector<Fault> all;
-    for (const auto& part : {address_faults(), layout_faults(), mask_faults(), number_faults(), block_faults(), deep_faults()})
+    for (const auto& part :
+         {address_faults(), layout_faults(), mask_faults(), number_faults(), block_faults(), deep_faults()})
       all.insert(all.end(), part.begin(), part.end());
     std::ranges::sort(all, {}, &Fault::name);
     return all;
@@ -23,4 +24,4 @@ const Fault* find_fault(std::string_view name) {
   return it == all.end() ? nullptr : &*it;
 }
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -12,4 +12,4 @@ std::span<const Fault> number_faults();
 std::span<const Fault> block_faults();
 std::span<const Fault> deep_faults();
 
-}  // namespace mqalab
+} // namespace mqalab

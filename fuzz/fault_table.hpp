@@ -11,4 +11,4 @@ inline constexpr mqa::LaunchFn kLaunch = &mqa::launch_with<R, mqa::FaultInstance
 
 inline constexpr FaultKind kKill = FaultKind::must_kill, kSurvive = FaultKind::must_survive;
 
-}  // namespace mqalab
+} // namespace mqalab

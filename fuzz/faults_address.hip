@@ -1,5 +1,5 @@
-// Planted faults of addresses and widths (faults.md, 3.1): what is lost, wrapped or displaced when an offset is too
-// narrow or built from the wrong index.
+// Planted faults of addresses and widths (faults.md, 3.1): what is lost, wrapped or displaced when an offset
+// is too narrow or built from the wrong index.
 #include "fuzz/fault_table.hpp"
 
 namespace mqalab {
@@ -90,19 +90,23 @@ struct LenFlat : Rules {
   static __device__ int64_t length_index(const PagedArgs&, int64_t b, int) { return b; }
 };
 struct LenFirst : Rules {
-  static __device__ int64_t length_index(const PagedArgs& a, int64_t b, int) { return b * a.context_lens_stride; }
+  static __device__ int64_t length_index(const PagedArgs& a, int64_t b, int) {
+    return b * a.context_lens_stride;
+  }
 };
 struct BadBlockAsZero : Rules {
   static __device__ bool valid_block(int32_t id, int32_t num_blocks) { return num_blocks > 0 && id != -1; }
   static __device__ int64_t block_offset(const PagedArgs& a, int32_t block) {
     return Rules::valid_block(block, a.num_blocks) ? Rules::block_offset(a, block) : 0;
   }
-  static __device__ int64_t scale_block_offset(const PagedArgs& a, int32_t block) { return block_offset(a, block); }
+  static __device__ int64_t scale_block_offset(const PagedArgs& a, int32_t block) {
+    return block_offset(a, block);
+  }
 };
 
 constexpr Fault kFaults[] = {
-    {"out_offset_32", "output byte offset in 32 bits, out of range dropped", "untouched", kKill, kLaunch<OutOffset32>,
-     R"({"batch": 2, "context_lens": [1, 1], "strides": {"logits": 536870912}})"},
+    {"out_offset_32", "output byte offset in 32 bits, out of range dropped", "untouched", kKill,
+     kLaunch<OutOffset32>, R"({"batch": 2, "context_lens": [1, 1], "strides": {"logits": 536870912}})"},
     {"out_offset_wrap", "output byte offset modulo 2^32", "untouched", kKill, kLaunch<OutOffsetWrap>,
      R"({"batch": 2, "context_lens": [1, 1], "strides": {"logits": 1073741824}})"},
     {"block_offset_32", "block id * block stride in 32 bits, loads beyond return 0", "value", kKill,
@@ -126,8 +130,8 @@ constexpr Fault kFaults[] = {
      R"({"block_size": 16, "context_lens": [40], "max_model_len": 40, "block_table": {"mode": "reversed"}})"},
     {"table_row_zero", "the table of sequence 0 used for all", "value", kKill, kLaunch<TableRowZero>,
      R"({"batch": 2, "block_size": 16, "context_lens": [16, 16], "max_model_len": 16})"},
-    {"last_page_wrong", "the last, partial block read from the block before", "value", kKill, kLaunch<LastPageWrong>,
-     R"({"block_size": 16, "context_lens": [17], "max_model_len": 17})"},
+    {"last_page_wrong", "the last, partial block read from the block before", "value", kKill,
+     kLaunch<LastPageWrong>, R"({"block_size": 16, "context_lens": [17], "max_model_len": 17})"},
     {"weights_row_zero", "weights of a sequence's first row used for all its rows", "value", kKill,
      kLaunch<WeightsRowZero>, R"({"next_n": 2, "context_lens": [3], "max_model_len": 3})"},
     {"row_neighbour", "rows packed in pairs: an odd row takes its neighbour's q", "value", kKill,
@@ -140,8 +144,8 @@ constexpr Fault kFaults[] = {
      R"({"context_lens": [2], "max_model_len": 2, "num_blocks": 2, "block_table": {"set": [[0, 1, 7]]}})"},
 };
 
-}  // namespace
+} // namespace
 
 std::span<const Fault> address_faults() { return kFaults; }
 
-}  // namespace mqalab
+} // namespace mqalab

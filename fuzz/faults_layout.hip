@@ -9,7 +9,9 @@ using mqa::PagedArgs;
 using mqa::Rules;
 
 struct InterleavedRead : Rules {
-  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) { return token * (a.head_dim + 4); }
+  static __device__ int32_t token_offset(const PagedArgs& a, int32_t token) {
+    return token * (a.head_dim + 4);
+  }
   static __device__ int32_t scale_offset(const PagedArgs& a, int32_t token) {
     return token * (a.head_dim + 4) + a.head_dim;
   }
@@ -66,11 +68,13 @@ struct FlavourBoth : Rules {
 // Turns one code of a flavour into a harmless number before it is decoded.
 template <uint8_t From, uint8_t To> __device__ void replace_code(uint32_t& word) {
   for (int i = 0; i < 4; ++i)
-    if ((word >> 8 * i & 0xff) == From) word = (word & ~(0xffu << 8 * i)) | static_cast<uint32_t>(To) << 8 * i;
+    if ((word >> 8 * i & 0xff) == From)
+      word = (word & ~(0xffu << 8 * i)) | static_cast<uint32_t>(To) << 8 * i;
 }
 template <uint8_t From, uint8_t To, bool Fnuz> struct KeyCodeReplaced : Arch {
   template <int D>
-  static __device__ void decode_keys(KeyFragment<D> (&keys)[kSlots], uint32_t (&raw)[kSlots][D / 16], bool fnuz) {
+  static __device__ void decode_keys(KeyFragment<D> (&keys)[kSlots], uint32_t (&raw)[kSlots][D / 16],
+                                     bool fnuz) {
     if (fnuz == Fnuz)
       for (auto& slot : raw)
         for (uint32_t& word : slot) replace_code<From, To>(word);
@@ -111,8 +115,8 @@ constexpr Fault kFaults[] = {
      R"({"data": {"lane": "special", "seed": 2, "set": [["k", 0, 127]]}, "context_lens": [1]})"},
 };
 
-}  // namespace
+} // namespace
 
 std::span<const Fault> layout_faults() { return kFaults; }
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -1,5 +1,5 @@
-// Planted faults of the arithmetic: ReLU, weights, heads, precision, NaN.  And the controls: other roundings and orders
-// that are *not* faults and that an honest oracle spares.
+// Planted faults of the arithmetic: ReLU, weights, heads, precision, NaN.  And the controls: other roundings
+// and orders that are *not* faults and that an honest oracle spares.
 #include "fuzz/fault_table.hpp"
 
 #include <hip/hip_fp16.h>
@@ -11,7 +11,7 @@ using mqa::Arch;
 using mqa::PagedArgs;
 using mqa::Rules;
 
-__device__ float as_bf16(float x) {  // nearest even
+__device__ float as_bf16(float x) { // nearest even
   const auto bits = __builtin_bit_cast(uint32_t, x);
   return __builtin_bit_cast(float, (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
 }
@@ -28,33 +28,45 @@ __device__ float rounded_product(float x, float y) {
 template <class Pair, class F> __device__ Pair each(Pair p, F f) { return Pair{f(p.x), f(p.y)}; }
 
 struct ReluMissing : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     return A::fma(dot, weight, sum);
   }
 };
 struct ReluAfterWeight : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     const typename A::Pair product = A::relu(typename A::Pair{dot.x * weight.x, dot.y * weight.y});
     return typename A::Pair{sum.x + product.x, sum.y + product.y};
   }
 };
 struct AbsForRelu : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     return A::fma(each(dot, [](float x) { return x < 0 ? -x : x; }), weight, sum);
   }
 };
 struct NanPropagates : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     return A::fma(each(dot, [](float x) { return x < 0 ? 0.0f : x; }), weight, sum);
   }
 };
 struct AccBf16 : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     return each(Rules::add_heads<A>(sum, dot, weight), as_bf16);
   }
 };
 struct DotHalfPrecision : Rules {
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     return Rules::add_heads<A>(sum, each(dot, as_half), weight);
   }
 };
@@ -72,7 +84,7 @@ struct HeadShared : Rules {
     return Rules::query_offset(a, b, n, head == a.heads - 1 ? head - 1 : head);
   }
 };
-struct QuarterDropped : Arch {  // one step of the cross-lane head sum is lost
+struct QuarterDropped : Arch { // one step of the cross-lane head sum is lost
   static __device__ float exchange(float x, int lane, int quarter_mask) {
     return quarter_mask == 1 ? 0.0f : Arch::exchange(x, lane, quarter_mask);
   }
@@ -98,21 +110,25 @@ struct HeadSumReordered : Rules {
     return Rules::query_offset(a, b, n, a.heads - 1 - head);
   }
 };
-struct ProductRounded : Rules {  // multiply, round, add instead of fma
-  template <class A> static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot, typename A::Pair weight) {
+struct ProductRounded : Rules { // multiply, round, add instead of fma
+  template <class A>
+  static __device__ typename A::Pair add_heads(typename A::Pair sum, typename A::Pair dot,
+                                               typename A::Pair weight) {
     const typename A::Pair relu = A::relu(dot);
-    return typename A::Pair{sum.x + rounded_product(relu.x, weight.x), sum.y + rounded_product(relu.y, weight.y)};
+    return typename A::Pair{sum.x + rounded_product(relu.x, weight.x),
+                            sum.y + rounded_product(relu.y, weight.y)};
   }
 };
 
 constexpr Fault kFaults[] = {
-    {"relu_missing", "no ReLU", "value", kKill, kLaunch<ReluMissing>, R"({"context_lens": [8], "max_model_len": 8})"},
+    {"relu_missing", "no ReLU", "value", kKill, kLaunch<ReluMissing>,
+     R"({"context_lens": [8], "max_model_len": 8})"},
     {"relu_after_w", "ReLU after the weight", "value", kKill, kLaunch<ReluAfterWeight>,
      R"({"context_lens": [8], "max_model_len": 8})"},
     {"abs_for_relu", "absolute value instead of ReLU", "value", kKill, kLaunch<AbsForRelu>,
      R"({"context_lens": [8], "max_model_len": 8})"},
-    {"nan_propagates", "a NaN dot stays NaN where the contract says 0", "class", kKill, kLaunch<NanPropagates>,
-     R"({"data": {"lane": "special", "set": [["k", 0, 127]]}})"},
+    {"nan_propagates", "a NaN dot stays NaN where the contract says 0", "class", kKill,
+     kLaunch<NanPropagates>, R"({"data": {"lane": "special", "set": [["k", 0, 127]]}})"},
     {"acc_bf16", "head sum in bf16", "value", kKill, kLaunch<AccBf16>,
      R"({"heads": 64, "context_lens": [64], "max_model_len": 64})"},
     {"dot_half_precision", "dot rounded to fp16", "value", kKill, kLaunch<DotHalfPrecision>,
@@ -123,20 +139,22 @@ constexpr Fault kFaults[] = {
      R"({"heads": 40, "context_lens": [4], "max_model_len": 4})"},
     {"head_shared", "the last head takes the q of the one before", "value", kKill, kLaunch<HeadShared>,
      R"({"context_lens": [8], "max_model_len": 8})"},
-    {"quarter_dropped", "one step of the cross-lane head sum is lost", "value", kKill, kLaunch<Rules, QuarterDropped>,
-     R"({"heads": 16, "context_lens": [8], "max_model_len": 8})"},
+    {"quarter_dropped", "one step of the cross-lane head sum is lost", "value", kKill,
+     kLaunch<Rules, QuarterDropped>, R"({"heads": 16, "context_lens": [8], "max_model_len": 8})"},
     {"head_tile_zero", "fewer heads than the head tile of 64: division by zero on the host", "fault", kKill,
      &head_tile_zero, R"({"heads": 32})"},
     {"weight_ulp", "control: one weight off by one ulp, inside the bound", "ok", kSurvive, kLaunch<WeightUlp>,
      R"({"context_lens": [8], "max_model_len": 8, "data": {"lane": "numeric"}})"},
-    {"head_sum_reordered", "control: heads summed in another order", "ok", kSurvive, kLaunch<HeadSumReordered>,
+    {"head_sum_reordered", "control: heads summed in another order", "ok", kSurvive,
+     kLaunch<HeadSumReordered>,
      R"({"heads": 64, "context_lens": [64], "max_model_len": 64, "data": {"lane": "numeric"}})"},
-    {"product_rounded", "control: products rounded before they are added", "ok", kSurvive, kLaunch<ProductRounded>,
+    {"product_rounded", "control: products rounded before they are added", "ok", kSurvive,
+     kLaunch<ProductRounded>,
      R"({"heads": 64, "context_lens": [64], "max_model_len": 64, "data": {"lane": "numeric"}})"},
 };
 
-}  // namespace
+} // namespace
 
 std::span<const Fault> number_faults() { return kFaults; }
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -33,7 +33,10 @@ std::string gate_table(const Gate& gate) {
                                  "verdict", "lane", "seconds");
   for (const GateRow& row : gate.rows) {
     text += fmt::format("{:<12} {:<52} {:<26} {:<10} {:<8} {:>8.3f}{}\n", name(row.kind), row.name,
-                        kills(row), row.verdict, row.lane, row.seconds, row.passed ? "" : row.judged ? "  FAILED" : "  -");
+                        kills(row), row.verdict, row.lane, row.seconds,
+                        row.passed   ? ""
+                        : row.judged ? "  FAILED"
+                                     : "  -");
     if (!row.passed) text += fmt::format("             {}\n", row.message);
   }
   int64_t cases = 0;

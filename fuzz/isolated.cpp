@@ -31,14 +31,16 @@ Verdict without_answer(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status))
-    return ended(VerdictClass::fault, fmt::format("fault: the checking process died of signal {}", WTERMSIG(status)),
+    return ended(VerdictClass::fault,
+                 fmt::format("fault: the checking process died of signal {}", WTERMSIG(status)),
                  fmt::format("signal {}", WTERMSIG(status)));
-  return ended(VerdictClass::none, fmt::format("none: the checking process ended with exit code {} and no answer",
-                                               WEXITSTATUS(status)),
-               "");
+  return ended(
+      VerdictClass::none,
+      fmt::format("none: the checking process ended with exit code {} and no answer", WEXITSTATUS(status)),
+      "");
 }
 
-}  // namespace
+} // namespace
 
 Checker make_checker() {
 #ifdef MQALAB_SIM
@@ -50,20 +52,22 @@ Checker make_checker() {
 }
 
 IsolatedOracle::IsolatedOracle(std::string program, int timeout_seconds)
-    : program_(program.empty() ? std::filesystem::read_symlink("/proc/self/exe").string() : std::move(program)),
+    : program_(program.empty() ? std::filesystem::read_symlink("/proc/self/exe").string()
+                               : std::move(program)),
       timeout_seconds_(timeout_seconds) {}
 IsolatedOracle::~IsolatedOracle() { stop(); }
 
 void IsolatedOracle::start() {
   int in[2], out[2];
-  if (pipe2(in, O_CLOEXEC) != 0) throw std::runtime_error("no pipe to a checking process: out of file descriptors");
+  if (pipe2(in, O_CLOEXEC) != 0)
+    throw std::runtime_error("no pipe to a checking process: out of file descriptors");
   if (pipe2(out, O_CLOEXEC) != 0) {
     close(in[0]), close(in[1]);
     throw std::runtime_error("no pipe to a checking process: out of file descriptors");
   }
   child_ = fork();
   if (child_ == 0) {
-    setpgid(0, 0);  // a Ctrl-C is for the parent, which stops its children in order
+    setpgid(0, 0); // a Ctrl-C is for the parent, which stops its children in order
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     execl(program_.c_str(), program_.c_str(), "serve-checks", static_cast<char*>(nullptr));
@@ -117,10 +121,10 @@ bool IsolatedOracle::receive(std::string& line, bool& late) {
 }
 
 Verdict IsolatedOracle::check(const Case& c, const Fault* fault) {
-  struct IgnorePipe {  // a child that died must not take its parent along
+  struct IgnorePipe { // a child that died must not take its parent along
     struct sigaction old;
     IgnorePipe() {
-      struct sigaction ignore {};
+      struct sigaction ignore{};
       ignore.sa_handler = SIG_IGN;
       sigaction(SIGPIPE, &ignore, &old);
     }
@@ -137,7 +141,8 @@ Verdict IsolatedOracle::check(const Case& c, const Fault* fault) {
   }
   if (late) {
     stop();
-    return ended(VerdictClass::hang, fmt::format("hang: no answer within {} s; the process was killed", timeout_seconds_),
+    return ended(VerdictClass::hang,
+                 fmt::format("hang: no answer within {} s; the process was killed", timeout_seconds_),
                  "hung");
   }
   const Verdict v = without_answer(child_);
@@ -164,11 +169,11 @@ void serve_checks(std::FILE* in, std::FILE* out) {
 
 void add_serve_checks(CLI::App& app, ExitCode& code) {
   CLI::App* command = app.add_subcommand("serve-checks", "checks for another process of ours");
-  command->group("");  // hidden
+  command->group(""); // hidden
   command->callback([&code] {
     serve_checks(stdin, stdout);
     code = ExitCode::clean;
   });
 }
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -1,7 +1,7 @@
-// Checks in a process that may die.  On real hardware a kernel that faults takes its process's device context along, so
-// whoever must go on after a finding (the gate, the minimiser, the triage) never touches the device itself: it asks a
-// child, `mqalab serve-checks`, and starts another one when that was lost.  The simulator forgets faults, so there the
-// oracle runs in this process.
+// Checks in a process that may die.  On real hardware a kernel that faults takes its process's device context
+// along, so whoever must go on after a finding (the gate, the minimiser, the triage) never touches the device
+// itself: it asks a child, `mqalab serve-checks`, and starts another one when that was lost.  The simulator
+// forgets faults, so there the oracle runs in this process.
 #pragma once
 #include "fuzz/oracle.hpp"
 
@@ -19,7 +19,8 @@ Checker make_checker();
 
 class IsolatedOracle {
 public:
-  // program: an mqalab; empty: the running one.  timeout_seconds: a child that takes longer is killed, verdict hang.
+  // program: an mqalab; empty: the running one.  timeout_seconds: a child that takes longer is killed,
+  // verdict hang.
   explicit IsolatedOracle(std::string program = "", int timeout_seconds = 120);
   ~IsolatedOracle();
   IsolatedOracle(const IsolatedOracle&) = delete;
@@ -38,8 +39,8 @@ private:
   std::string pending_;
 };
 
-// The child's side: a line of JSON {"fault", "case"} in, a verdict on a line out, until the input ends or the device
-// is lost.
+// The child's side: a line of JSON {"fault", "case"} in, a verdict on a line out, until the input ends or the
+// device is lost.
 void serve_checks(std::FILE* in, std::FILE* out);
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -75,5 +75,5 @@ TEST(Verdict, ReadsBackWhatItWrote) {
   EXPECT_THROW(verdict_from_json("no json"), std::runtime_error);
 }
 
-}  // namespace
-}  // namespace mqalab
+} // namespace
+} // namespace mqalab

@@ -1,5 +1,5 @@
-// Judging, without a device: given what a launch left in the output and what the reference says, which cells are wrong
-// and what is the verdict.  The order of classes is oracle.md, section 1.
+// Judging, without a device: given what a launch left in the output and what the reference says, which cells
+// are wrong and what is the verdict.  The order of classes is oracle.md, section 1.
 #pragma once
 #include "fuzz/verdict.hpp"
 #include "fuzz/watch.hpp"
@@ -17,16 +17,16 @@ struct Expected {
   const DataSpec& data;
   const Tensors& tensors;
   std::span<const RowReference> rows;
-  bool exact;             // bitwise, or within the bound
-  int32_t chunk_tokens;   // of the launched configuration; only names regions
+  bool exact;           // bitwise, or within the bound
+  int32_t chunk_tokens; // of the launched configuration; only names regions
 };
 
 // What one launch left: the watched cells, window after window, and how they were prefilled.
 struct Output {
   const Watch& watch;
   std::span<const uint32_t> cells;
-  uint64_t salt;                        // of this launch's prefill
-  std::span<const uint64_t> old_salts;  // of earlier ones
+  uint64_t salt;                       // of this launch's prefill
+  std::span<const uint64_t> old_salts; // of earlier ones
 };
 
 // A cell that is not as it should be.
@@ -34,8 +34,8 @@ struct Deviation {
   VerdictClass kind = VerdictClass::value;
   int64_t row = 0, column = 0;
   uint32_t got = 0;
-  double expected = 0, bound = 0;  // expected is -inf for a tail cell and NaN where nothing may be written
-  bool promised = true;            // a value or -inf is due; false: must stay untouched
+  double expected = 0, bound = 0; // expected is -inf for a tail cell and NaN where nothing may be written
+  bool promised = true;           // a value or -inf is due; false: must stay untouched
 };
 
 struct Judgement {
@@ -48,8 +48,8 @@ Judgement judge_cells(const Expected&, const Output&);
 // The same as a verdict for people: pattern, region, first bad cells.
 Verdict judge(const Expected&, const Output&);
 
-// Two launches that must agree bitwise: equal, or each still its own prefill.  Deviations hold the second run's bits as
-// got and the first's as expected; empty when they agree.
+// Two launches that must agree bitwise: equal, or each still its own prefill.  Deviations hold the second
+// run's bits as got and the first's as expected; empty when they agree.
 std::vector<Deviation> differences(const Problem&, const Output& first, const Output& second);
 
-}  // namespace mqalab
+} // namespace mqalab

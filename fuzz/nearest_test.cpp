@@ -25,5 +25,5 @@ TEST(Nearest, ListsWordsAsASentenceDoes) {
   EXPECT_EQ(listed(std::array<std::string_view, 3>{"a", "b", "c"}), "a, b or c");
 }
 
-}  // namespace
-}  // namespace mqalab
+} // namespace
+} // namespace mqalab

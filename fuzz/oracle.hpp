@@ -26,8 +26,8 @@ struct OracleOptions {
 };
 
 // Owns the device side; one per process and thread.
-// What the kernels of this build declare: NaN rule, scale order, and the accumulation class of the matrix unit that the
-// variant uses.
+// What the kernels of this build declare: NaN rule, scale order, and the accumulation class of the matrix
+// unit that the variant uses.
 Policy declared_policy(int32_t variant = MQA_VARIANT_AUTO);
 
 class Oracle {

@@ -1,11 +1,12 @@
-// From a list of bad cells to what a kernel engineer wants to read first: how they are wrong (the pattern) and where
-// they lie (the region).
+// From a list of bad cells to what a kernel engineer wants to read first: how they are wrong (the pattern)
+// and where they lie (the region).
 #pragma once
 #include "fuzz/judge.hpp"
 
 namespace mqalab {
 
-// How the bad cells are wrong: "untouched", "zero", "ratio 2", "displaced slot", "-inf where value", "garbage", ...
+// How the bad cells are wrong: "untouched", "zero", "ratio 2", "displaced slot", "-inf where value",
+// "garbage", ...
 std::string pattern_of(const Expected&, const Output&, std::span<const Deviation>);
 
 // Where they lie.  `name` has no numbers and is part of the signature; `detail` has them.
@@ -17,4 +18,4 @@ Region region_of(const Problem&, int32_t chunk_tokens, std::span<const Deviation
 // Fills in signature, first bad cells and message; deviations must not be empty.
 void explain(Verdict&, const Expected&, const Output&, std::span<const Deviation>);
 
-}  // namespace mqalab
+} // namespace mqalab

@@ -92,7 +92,8 @@ int32_t code_of(const char* (*name_of_code)(int32_t), const std::string& word) {
 
 mqa_choice launched_from(const Json& j) {
   mqa_choice c{};
-  c.config = {code_of(mqa_variant_name, j.at("variant")), j.at("chunk_k"), j.at("split_kv"), j.at("wave_per_eu")};
+  c.config = {code_of(mqa_variant_name, j.at("variant")), j.at("chunk_k"), j.at("split_kv"),
+              j.at("wave_per_eu")};
   c.source = code_of(mqa_source_name, j.at("source"));
   c.row_id = j.at("row_id");
   j.at("reason").get<std::string>().copy(c.reason, sizeof c.reason - 1);
@@ -108,8 +109,8 @@ Verdict verdict_from(const Json& j) {
   v.signature = {v.verdict, j.at("signature").at("pattern"), j.at("signature").at("region")};
   for (const Json& c : j.at("first_bad")) {
     const auto bits = static_cast<uint32_t>(std::stoul(c.at("got_bits").get<std::string>(), nullptr, 16));
-    v.first_bad.push_back({c.at("row"), c.at("column"), std::bit_cast<float>(bits), number_from(c.at("expected")),
-                           number_from(c.at("bound")), c.at("note")});
+    v.first_bad.push_back({c.at("row"), c.at("column"), std::bit_cast<float>(bits),
+                           number_from(c.at("expected")), number_from(c.at("bound")), c.at("note")});
   }
   v.cells_checked = j.at("cells_checked"), v.cells_bad = j.at("cells_bad");
   v.worst_error_ratio = number_from(j.at("worst_error_ratio"));

@@ -1,6 +1,6 @@
-// Which elements of the logits buffer are prefilled and looked at.  A small buffer is watched whole.  Of a huge one
-// (rows 2^29 apart) only what a launch may touch or is likely to hit: every row's columns with their neighbourhood,
-// and the places where a row's 32-bit byte offset would land, wrapped or sign-extended.
+// Which elements of the logits buffer are prefilled and looked at.  A small buffer is watched whole.  Of a
+// huge one (rows 2^29 apart) only what a launch may touch or is likely to hit: every row's columns with their
+// neighbourhood, and the places where a row's 32-bit byte offset would land, wrapped or sign-extended.
 #pragma once
 #include "refimpl/problem.hpp"
 
@@ -16,11 +16,11 @@ struct Window {
 };
 
 struct Watch {
-  std::vector<Window> windows;  // ascending, disjoint
+  std::vector<Window> windows; // ascending, disjoint
   int64_t cells = 0;
   explicit Watch(const Problem&);
   // Index of an element's cell, or -1 when it is not watched.
   int64_t cell_of(int64_t element) const;
 };
 
-}  // namespace mqalab
+} // namespace mqalab

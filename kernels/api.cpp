@@ -7,7 +7,7 @@
 #include <cstring>
 #include <exception>
 
-extern "C" const char mqa_kernel_hash_text[];  // generated at build time from the compiled kernels
+extern "C" const char mqa_kernel_hash_text[]; // generated at build time from the compiled kernels
 
 namespace mqa {
 namespace {
@@ -53,18 +53,20 @@ mqa_status from_database(const mqa_paged_logits_args& args, const DeviceFacts& d
   mqa_status status = resolve_config(args, choice->config, device, config, why);
   if (status != MQA_OK && choice->source == MQA_SOURCE_EXACT) {
     choice->source = MQA_SOURCE_DEFAULT;
-    snprintf(choice->reason, sizeof choice->reason, "the row's configuration cannot run here: %.140s", why->c_str());
+    snprintf(choice->reason, sizeof choice->reason, "the row's configuration cannot run here: %.140s",
+             why->c_str());
     status = resolve_config(args, mqa_config{}, device, config, why);
   }
   if (status == MQA_OK && strict_mode() && choice->source != MQA_SOURCE_EXACT) {
-    *why = std::string("strict mode (MQALAB_DB_MODE=strict) and no certified configuration: ") + choice->reason;
+    *why =
+        std::string("strict mode (MQALAB_DB_MODE=strict) and no certified configuration: ") + choice->reason;
     return MQA_NOT_CERTIFIED;
   }
   return status;
 }
 
-mqa_status plan(const mqa_paged_logits_args* args, const mqa_config* wanted, bool shape_only, mqa_choice* choice,
-                LaunchConfig* config, const DeviceFacts** device) {
+mqa_status plan(const mqa_paged_logits_args* args, const mqa_config* wanted, bool shape_only,
+                mqa_choice* choice, LaunchConfig* config, const DeviceFacts** device) {
   if (!args) return fail(MQA_INVALID_ARGUMENT, "args is NULL");
   if (std::string why = why_invalid(*args, shape_only); !why.empty()) return fail(MQA_INVALID_ARGUMENT, why);
   std::string why;
@@ -91,8 +93,8 @@ template <class Body> mqa_status guarded(Body body) noexcept {
   }
 }
 
-}  // namespace
-}  // namespace mqa
+} // namespace
+} // namespace mqa
 
 using namespace mqa;
 
@@ -102,7 +104,8 @@ mqa_status mqa_paged_logits(const mqa_paged_logits_args* args, const mqa_config*
     mqa_choice choice{};
     LaunchConfig config{};
     const DeviceFacts* device = nullptr;
-    if (const auto status = plan(args, wanted, false, &choice, &config, &device); status != MQA_OK) return status;
+    if (const auto status = plan(args, wanted, false, &choice, &config, &device); status != MQA_OK)
+      return status;
     if (const auto status = give(choice, to); status != MQA_OK) return status;
     const hipError_t error =
         launch_paged_logits(prepare(*args, config, *device), config, static_cast<hipStream_t>(stream));
@@ -117,7 +120,8 @@ mqa_status mqa_choose(const mqa_paged_logits_args* args, mqa_choice* to) {
     mqa_choice choice{};
     LaunchConfig config{};
     const DeviceFacts* device = nullptr;
-    if (const auto status = plan(args, nullptr, true, &choice, &config, &device); status != MQA_OK) return status;
+    if (const auto status = plan(args, nullptr, true, &choice, &config, &device); status != MQA_OK)
+      return status;
     if (const auto status = give(choice, to); status != MQA_OK) return status;
     return succeed();
   });

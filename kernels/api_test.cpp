@@ -29,13 +29,14 @@ template <class T> struct OnDevice {
 
 constexpr float kSentinel = 12345.0f;
 
-// 8 heads of ones, keys of twos in the first dim and a half in the last: dot = 2.5; block size 1, two tokens, reversed.
+// 8 heads of ones, keys of twos in the first dim and a half in the last: dot = 2.5; block size 1, two tokens,
+// reversed.
 struct Small {
   bool fnuz;
   uint8_t one = fnuz ? 0x40 : 0x38, two = fnuz ? 0x48 : 0x40, half = fnuz ? 0x38 : 0x30;
   OnDevice<uint8_t> q{std::vector<uint8_t>(8 * 32, one)};
   OnDevice<uint8_t> kv{cache()};
-  OnDevice<float> weights{{1, 2, 3, 4, -1, -2, -3, 1}};  // sum 5
+  OnDevice<float> weights{{1, 2, 3, 4, -1, -2, -3, 1}}; // sum 5
   OnDevice<int32_t> lens{{2}}, table{{1, 0, 99, -1}};
   OnDevice<float> logits{std::vector<float>(8, kSentinel)};
 
@@ -86,8 +87,8 @@ TEST(Api, ComputesTheHandWorkedCaseInBothFlavours) {
     const mqa_config automatic{};
     ASSERT_EQ(mqa_paged_logits(&args, &automatic, nullptr, &choice), MQA_OK) << mqa_last_error();
     const float inf = INFINITY;
-    EXPECT_THAT(small.logits.host(), ::testing::ElementsAre(2.5f * 5 * 0.5f, 2.5f * 5 * 4, -inf, -inf, kSentinel,
-                                                            kSentinel, kSentinel, kSentinel));
+    EXPECT_THAT(small.logits.host(), ::testing::ElementsAre(2.5f * 5 * 0.5f, 2.5f * 5 * 4, -inf, -inf,
+                                                            kSentinel, kSentinel, kSentinel, kSentinel));
     EXPECT_EQ(choice.source, MQA_SOURCE_EXPLICIT);
     EXPECT_EQ(choice.config.variant, MQA_VARIANT_STAGED);
     EXPECT_EQ(choice.config.split_kv, 1);
@@ -97,7 +98,7 @@ TEST(Api, ComputesTheHandWorkedCaseInBothFlavours) {
 TEST(Api, ABadBlockIdGivesNanForItsTokenOnly) {
   const Small small{true};
   auto args = small.args();
-  args.num_blocks = 1;  // the table's first entry, 1, is now outside
+  args.num_blocks = 1; // the table's first entry, 1, is now outside
   const mqa_config automatic{};
   ASSERT_EQ(mqa_paged_logits(&args, &automatic, nullptr, nullptr), MQA_OK) << mqa_last_error();
   const auto got = small.logits.host();
@@ -170,4 +171,4 @@ TEST(Api, AGraphReplayUsesTheLengthsOfTheMoment) {
   (void)hipStreamDestroy(stream);
 }
 
-}  // namespace
+} // namespace

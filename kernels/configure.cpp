@@ -16,13 +16,16 @@ constexpr int32_t kLeastChunk = 64, kMostChunk = 4096, kMostSplits = 65535;
 
 std::string config_error(const mqa_config& c) {
   if (c.variant < MQA_VARIANT_AUTO || c.variant > MQA_VARIANT_WGMMA)
-    return "variant is " + std::to_string(c.variant) + "; allowed: 0 (auto), 1 (staged), 2 (direct), 3 (wgmma)";
+    return "variant is " + std::to_string(c.variant) +
+           "; allowed: 0 (auto), 1 (staged), 2 (direct), 3 (wgmma)";
   if (c.chunk_k != 0 && (c.chunk_k < kLeastChunk || c.chunk_k > kMostChunk || c.chunk_k % kLeastChunk))
-    return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 (auto), or a multiple of 64 from 64 to 4096";
+    return "chunk_k is " + std::to_string(c.chunk_k) +
+           "; allowed: 0 (auto), or a multiple of 64 from 64 to 4096";
   if (c.split_kv < 0 || c.split_kv > kMostSplits)
     return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 (auto) to 65535";
   if (c.wave_per_eu < 0 || c.wave_per_eu > 4 || (c.wave_per_eu == 3 && c.variant != MQA_VARIANT_WGMMA))
-    return "wave_per_eu is " + std::to_string(c.wave_per_eu) + "; allowed: 0 (auto), 1, 2, 4; 3 for variant wgmma";
+    return "wave_per_eu is " + std::to_string(c.wave_per_eu) +
+           "; allowed: 0 (auto), 1, 2, 4; 3 for variant wgmma";
   return "";
 }
 
@@ -41,10 +44,11 @@ std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, co
   if (!device.wgmma) return "it needs an NVIDIA sm_90 device, this one is " + device.key;
   if (a.head_dim != hopper::kHeadDim) return "head_dim is " + std::to_string(a.head_dim) + "; allowed: 128";
   if (a.fp8 != MQA_E4M3FN) return "fp8 is e4m3fnuz; allowed: e4m3fn";
-  if (a.batch > hopper::kMostSequences) return "batch is " + std::to_string(a.batch) + "; allowed: up to 1024";
+  if (a.batch > hopper::kMostSequences)
+    return "batch is " + std::to_string(a.batch) + "; allowed: up to 1024";
   if (hopper_workers(a, c) == 0)
-    return "next_n " + std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) + " leaves no shared memory for " +
-           std::to_string(hopper::kLeastStages) + " tiles of keys";
+    return "next_n " + std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) +
+           " leaves no shared memory for " + std::to_string(hopper::kLeastStages) + " tiles of keys";
   if (c.chunk_k != 0 && c.chunk_k != hopper::kTileTokens)
     return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 or 64";
   if (c.split_kv > 1) return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 or 1";
@@ -53,7 +57,8 @@ std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, co
 }
 
 // Workers for every SM, but none without a tile at the longest context.
-LaunchConfig wgmma_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device) {
+LaunchConfig wgmma_config(const mqa_paged_logits_args& a, const mqa_config& wanted,
+                          const DeviceFacts& device) {
   LaunchConfig c{};
   c.variant = MQA_VARIANT_WGMMA;
   c.chunk_k = hopper::kTileTokens;
@@ -61,26 +66,30 @@ LaunchConfig wgmma_config(const mqa_paged_logits_args& a, const mqa_config& want
   c.wave_per_eu = hopper_workers(a, wanted);
   const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
   const int64_t tiles = a.batch * ceil_div<int64_t>(a.max_model_len, hopper::kTileTokens);
-  c.lds_bytes = static_cast<uint32_t>(hopper::stages_for(c.wave_per_eu, staged) * hopper::kTileSpacing + staged);
-  c.workers = static_cast<int32_t>(std::clamp<int64_t>(tiles, 1, int64_t{device.compute_units} * c.wave_per_eu));
+  c.lds_bytes =
+      static_cast<uint32_t>(hopper::stages_for(c.wave_per_eu, staged) * hopper::kTileSpacing + staged);
+  c.workers =
+      static_cast<int32_t>(std::clamp<int64_t>(tiles, 1, int64_t{device.compute_units} * c.wave_per_eu));
   return c;
 }
 
-// As many splits as fill the device once with blocks of 4 waves, but none without a chunk at the longest context.
+// As many splits as fill the device once with blocks of 4 waves, but none without a chunk at the longest
+// context.
 int32_t automatic_splits(const mqa_paged_logits_args& a, const LaunchConfig& c, const DeviceFacts& device) {
   const int64_t slots = int64_t{device.compute_units} * c.wave_per_eu;
   const int64_t wanted = ceil_div<int64_t>(slots, std::max(1, a.batch));
-  return static_cast<int32_t>(
-      std::clamp<int64_t>(wanted, 1, std::min<int64_t>(kMostSplits, ceil_div<int64_t>(a.max_model_len, c.chunk_k))));
+  return static_cast<int32_t>(std::clamp<int64_t>(
+      wanted, 1, std::min<int64_t>(kMostSplits, ceil_div<int64_t>(a.max_model_len, c.chunk_k))));
 }
 
-}  // namespace
+} // namespace
 
 mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device,
                           LaunchConfig* config, std::string* why) {
   if (*why = config_error(wanted); !why->empty()) return MQA_INVALID_ARGUMENT;
   if (a.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz) {
-    *why = "fp8 e4m3fnuz on a device whose matrix unit reads e4m3fn (" + device.key + "); allowed there: e4m3fn";
+    *why =
+        "fp8 e4m3fnuz on a device whose matrix unit reads e4m3fn (" + device.key + "); allowed there: e4m3fn";
     return MQA_UNSUPPORTED;
   }
   const bool may_wgmma = wanted.variant == MQA_VARIANT_WGMMA || wanted.variant == MQA_VARIANT_AUTO;
@@ -96,8 +105,9 @@ mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& want
   c.variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant)
                              : (staged <= kStagedLimitBytes ? MQA_VARIANT_STAGED : MQA_VARIANT_DIRECT);
   if (c.variant == MQA_VARIANT_STAGED && staged > kStagedLimitBytes) {
-    *why = "variant staged needs " + std::to_string(staged) + " bytes of LDS for next_n " + std::to_string(a.next_n) +
-           " x heads " + std::to_string(a.heads) + "; allowed: up to 49152; use variant direct or auto";
+    *why = "variant staged needs " + std::to_string(staged) + " bytes of LDS for next_n " +
+           std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) +
+           "; allowed: up to 49152; use variant direct or auto";
     return MQA_UNSUPPORTED;
   }
   c.chunk_k = wanted.chunk_k ? wanted.chunk_k : kDefaultChunk;
@@ -105,7 +115,8 @@ mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& want
   c.split_kv = wanted.split_kv ? wanted.split_kv : automatic_splits(a, c, device);
   c.lds_bytes = c.variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(staged) : 0;
   if (int64_t{a.batch} * c.split_kv > INT32_MAX) {
-    *why = "batch * split_kv is " + std::to_string(int64_t{a.batch} * c.split_kv) + "; allowed: up to 2147483647 blocks";
+    *why = "batch * split_kv is " + std::to_string(int64_t{a.batch} * c.split_kv) +
+           "; allowed: up to 2147483647 blocks";
     return MQA_INVALID_ARGUMENT;
   }
   *config = c;
@@ -146,9 +157,10 @@ PagedArgs prepare(const mqa_paged_logits_args& a, const LaunchConfig& config, co
   p.fnuz = a.fp8 == MQA_E4M3FNUZ;
   p.tail_neg_inf = a.tail == MQA_TAIL_NEG_INF;
   p.lens_per_row = a.lens_per_row;
-  const uintptr_t where = reinterpret_cast<uintptr_t>(a.kv_cache) | static_cast<uintptr_t>(a.kv_block_stride_bytes);
+  const uintptr_t where =
+      reinterpret_cast<uintptr_t>(a.kv_cache) | static_cast<uintptr_t>(a.kv_block_stride_bytes);
   p.aligned16 = where % 16 == 0;
-  if (a.num_blocks == 0) {  // no token has bytes: all read, and ignore, the first 16 bytes of the weights
+  if (a.num_blocks == 0) { // no token has bytes: all read, and ignore, the first 16 bytes of the weights
     p.kv_cache = reinterpret_cast<const uint8_t*>(a.weights);
     p.token_stride = p.tile_stride = 0;
     p.kv_block_stride_bytes = 0;
@@ -157,4 +169,4 @@ PagedArgs prepare(const mqa_paged_logits_args& a, const LaunchConfig& config, co
   return p;
 }
 
-}  // namespace mqa
+} // namespace mqa

@@ -89,9 +89,11 @@ TEST(Configuration, TheWarpgroupVariantIsTheDefaultWhereItCanRun) {
 TEST(Configuration, TheWarpgroupVariantSaysWhyItCannotRun) {
   LaunchConfig c{};
   std::string why;
-  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 0, 0, 0}, mi300x(), &c, &why), MQA_UNSUPPORTED);
+  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 0, 0, 0}, mi300x(), &c, &why),
+            MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("needs an NVIDIA sm_90 device"));
-  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 128, 0, 0}, h200(), &c, &why), MQA_UNSUPPORTED);
+  EXPECT_EQ(resolve_config(problem(1, 1, 64, 1000), {MQA_VARIANT_WGMMA, 128, 0, 0}, h200(), &c, &why),
+            MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("chunk_k is 128; allowed: 0 or 64"));
 }
 TEST(Configuration, BadValuesAreNamed) {
@@ -101,7 +103,8 @@ TEST(Configuration, BadValuesAreNamed) {
   };
   for (const Bad& bad : {Bad{{4, 0, 0, 0}, "variant is 4"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
                          Bad{{0, 8192, 0, 0}, "chunk_k is 8192"}, Bad{{0, 0, -1, 0}, "split_kv is -1"},
-                         Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"}, Bad{{0, 0, 0, 5}, "wave_per_eu is 5"}}) {
+                         Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"},
+                         Bad{{0, 0, 0, 5}, "wave_per_eu is 5"}}) {
     LaunchConfig c{};
     std::string why;
     EXPECT_EQ(resolve_config(problem(1, 1, 8, 1), bad.config, mi300x(), &c, &why), MQA_INVALID_ARGUMENT);
@@ -111,9 +114,10 @@ TEST(Configuration, BadValuesAreNamed) {
 TEST(Configuration, MoreBlocksThanAGridHoldsIsRefused) {
   LaunchConfig c{};
   std::string why;
-  EXPECT_EQ(resolve_config(problem(1 << 20, 1, 8, 1), {0, 0, 65535, 0}, mi300x(), &c, &why), MQA_INVALID_ARGUMENT);
+  EXPECT_EQ(resolve_config(problem(1 << 20, 1, 8, 1), {0, 0, 65535, 0}, mi300x(), &c, &why),
+            MQA_INVALID_ARGUMENT);
   EXPECT_THAT(why, ::testing::HasSubstr("batch * split_kv"));
 }
 
-}  // namespace
-}  // namespace mqa
+} // namespace
+} // namespace mqa

@@ -1,5 +1,5 @@
-// What the host knows of a device, asked once per device ordinal.  The key names the machine code's target and the
-// partition, never the marketing name, which is empty or differs by container image.
+// What the host knows of a device, asked once per device ordinal.  The key names the machine code's target
+// and the partition, never the marketing name, which is empty or differs by container image.
 #include "kernels/launch.hpp"
 
 #include <dlfcn.h>
@@ -48,12 +48,13 @@ DeviceFacts ask(int device, std::string* error) {
   facts.simulated = runtime_is_simulator();
   facts.fnuz = arch.rfind("gfx942", 0) == 0 || arch.rfind("gfx940", 0) == 0 || arch.rfind("gfx941", 0) == 0;
   facts.wgmma = arch.rfind("sm_90", 0) == 0;
-  facts.key = arch + "/cu" + std::to_string(facts.compute_units) + "/wave" + std::to_string(facts.wave_size) + "/lds" +
-              std::to_string(facts.lds_bytes) + (facts.simulated ? "/simulated" : driver_facts(device));
+  facts.key = arch + "/cu" + std::to_string(facts.compute_units) + "/wave" + std::to_string(facts.wave_size) +
+              "/lds" + std::to_string(facts.lds_bytes) +
+              (facts.simulated ? "/simulated" : driver_facts(device));
   return facts;
 }
 
-}  // namespace
+} // namespace
 
 const DeviceFacts* device_facts(std::string* error) {
   constexpr int kMostDevices = 64;
@@ -77,4 +78,4 @@ const DeviceFacts* device_facts(std::string* error) {
   return &facts[device];
 }
 
-}  // namespace mqa
+} // namespace mqa

@@ -1,5 +1,5 @@
-// Host side of a launch: check the caller's arguments, fill in a configuration, start a kernel.  The lab plants faults
-// by giving another LaunchFn the very same prepared arguments.
+// Host side of a launch: check the caller's arguments, fill in a configuration, start a kernel.  The lab
+// plants faults by giving another LaunchFn the very same prepared arguments.
 #pragma once
 #include "kernels/mqa.h"
 #include "kernels/paged_args.hpp"
@@ -14,8 +14,8 @@ namespace mqa {
 struct LaunchConfig {
   mqa_variant variant;
   int32_t chunk_k, split_kv, wave_per_eu;
-  uint32_t lds_bytes;  // dynamic, per block
-  int32_t workers;     // blocks of the wgmma variant
+  uint32_t lds_bytes; // dynamic, per block
+  int32_t workers;    // blocks of the wgmma variant
 };
 
 // Starts the kernel; hipErrorInvalidValue when it has no instance for the head_dim or configuration.
@@ -24,21 +24,22 @@ hipError_t launch_paged_logits(const PagedArgs&, const LaunchConfig&, hipStream_
 
 // What the host knows of the current device; cached per device ordinal.
 struct DeviceFacts {
-  std::string key;  // as mqa_device_key()
+  std::string key; // as mqa_device_key()
   int32_t compute_units = 0, wave_size = 0, lds_bytes = 0;
-  bool fnuz = false;       // native FP8 flavour
-  bool wgmma = false;      // has Hopper's warpgroup matrix unit
-  bool simulated = false;  // never served a measured row, and the other way round
+  bool fnuz = false;      // native FP8 flavour
+  bool wgmma = false;     // has Hopper's warpgroup matrix unit
+  bool simulated = false; // never served a measured row, and the other way round
 };
 const DeviceFacts* device_facts(std::string* error);
 
-// Empty: the arguments are legal.  Otherwise a message that names the argument, its value and what is allowed.
-// shape_only leaves out pointers and what only the launch needs.
+// Empty: the arguments are legal.  Otherwise a message that names the argument, its value and what is
+// allowed. shape_only leaves out pointers and what only the launch needs.
 std::string why_invalid(const mqa_paged_logits_args&, bool shape_only);
 
-// Fills the zero fields of `wanted`; *why says in words why a wanted value cannot be had (status MQA_UNSUPPORTED).
-mqa_status resolve_config(const mqa_paged_logits_args&, const mqa_config& wanted, const DeviceFacts&, LaunchConfig*,
-                          std::string* why);
+// Fills the zero fields of `wanted`; *why says in words why a wanted value cannot be had (status
+// MQA_UNSUPPORTED).
+mqa_status resolve_config(const mqa_paged_logits_args&, const mqa_config& wanted, const DeviceFacts&,
+                          LaunchConfig*, std::string* why);
 PagedArgs prepare(const mqa_paged_logits_args&, const LaunchConfig&, const DeviceFacts&);
 
-}  // namespace mqa
+} // namespace mqa

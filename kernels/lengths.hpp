@@ -15,4 +15,4 @@ template <class R> __device__ int32_t needed_tokens(const PagedArgs& a, int64_t 
   return needed;
 }
 
-}  // namespace mqa
+} // namespace mqa

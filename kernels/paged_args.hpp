@@ -1,5 +1,5 @@
-// What a paged-logits kernel is given: validated on the host, passed by value.  Strides are 64-bit and count elements
-// unless named _bytes.
+// What a paged-logits kernel is given: validated on the host, passed by value.  Strides are 64-bit and count
+// elements unless named _bytes.
 #pragma once
 #include <cstdint>
 
@@ -19,13 +19,13 @@ struct PagedArgs {
 
   int32_t batch, next_n, heads, head_dim, block_size;
   int32_t num_blocks, max_model_len;
-  int32_t block_shift;        // these two: division by block_size, see Rules::block_column
+  int32_t block_shift; // these two: division by block_size, see Rules::block_column
   uint32_t block_reciprocal;
-  int32_t token_stride, tile_stride;  // bytes between tokens and 16-dim column tiles, see Rules::value_offset
+  int32_t token_stride, tile_stride; // bytes between tokens and 16-dim column tiles, see Rules::value_offset
   int32_t chunk_tokens, splits;
   // Flags, 32-bit so that the device reads them as scalars.
   int32_t shuffled, fnuz, tail_neg_inf, lens_per_row;
-  int32_t aligned16;  // every key chunk starts at a multiple of 16 bytes
+  int32_t aligned16; // every key chunk starts at a multiple of 16 bytes
 };
 
-}  // namespace mqa
+} // namespace mqa

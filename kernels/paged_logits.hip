@@ -8,9 +8,10 @@ namespace mqa {
 
 hipError_t launch_paged_logits(const PagedArgs& args, const LaunchConfig& config, hipStream_t stream) {
 #if defined(MQA_PLATFORM_NVIDIA)
-  if (config.variant == MQA_VARIANT_WGMMA) return args.batch ? hopper::launch<Rules>(args, config, stream) : hipSuccess;
+  if (config.variant == MQA_VARIANT_WGMMA)
+    return args.batch ? hopper::launch<Rules>(args, config, stream) : hipSuccess;
 #endif
   return launch_with<Rules, AllInstances>(args, config, stream);
 }
 
-}  // namespace mqa
+} // namespace mqa

@@ -1,6 +1,7 @@
-// Fused paged MQA logits, the kernel.  A block serves all next_n rows of one sequence for one split of its chunks; its
-// waves take units of kLanes tokens in turn.  A unit's keys are loaded once and stay in registers while every row and
-// every tile of 16 heads passes over them.  The file runs: place, queries, keys, sums, stores, kernel.
+// Fused paged MQA logits, the kernel.  A block serves all next_n rows of one sequence for one split of its
+// chunks; its waves take units of kLanes tokens in turn.  A unit's keys are loaded once and stay in registers
+// while every row and every tile of 16 heads passes over them.  The file runs: place, queries, keys, sums,
+// stores, kernel.
 #pragma once
 #include "kernels/arch/arch.hpp"
 #include "kernels/lengths.hpp"
@@ -11,17 +12,20 @@ namespace mqa {
 
 inline constexpr float kNegInf = -__builtin_inff();
 
-// ---- place ----------------------------------------------------------------------------------------------------
+// ---- place
+// ----------------------------------------------------------------------------------------------------
 struct Place {
   int64_t sequence;
   int32_t split, thread, lane, wave;
 };
 template <class Arch> __device__ Place place(const PagedArgs& a) {
   const auto block = static_cast<int32_t>(blockIdx.x), thread = static_cast<int32_t>(threadIdx.x);
-  return {block % a.batch, block / a.batch, thread, thread % Arch::kLanes, Arch::uniform(thread / Arch::kLanes)};
+  return {block % a.batch, block / a.batch, thread, thread % Arch::kLanes,
+          Arch::uniform(thread / Arch::kLanes)};
 }
-// ---- queries --------------------------------------------------------------------------------------------------
-// Both kinds give one lane its fragment and its weights of (row n, head tile).  Heads past the last count as zero.
+// ---- queries
+// -------------------------------------------------------------------------------------------------- Both
+// kinds give one lane its fragment and its weights of (row n, head tile).  Heads past the last count as zero.
 template <class Arch, class R, int D> struct DirectQueries {
   const PagedArgs& a;
   int64_t sequence;
@@ -51,7 +55,8 @@ template <class Arch, class R, int D> struct DirectQueries {
   }
 };
 
-// All rows of the sequence in LDS, in the order in which lanes read them: [row][tile][piece][lane], then the weights.
+// All rows of the sequence in LDS, in the order in which lanes read them: [row][tile][piece][lane], then the
+// weights.
 template <class Arch, class R, int D> struct StagedQueries {
   using Fragment = typename Arch::template QueryFragment<D>;
   static constexpr int kPieceBytes = sizeof(Fragment) < 16 ? sizeof(Fragment) : 16;
@@ -73,7 +78,8 @@ template <class Arch, class R, int D> struct StagedQueries {
   // By the whole block; a barrier must follow.
   __device__ void fill(const DirectQueries<Arch, R, D>& from, const PagedArgs& a, int thread) const {
     for (int item = thread; item < a.next_n * tiles * Arch::kLanes; item += Arch::kThreads) {
-      const int lane = item % Arch::kLanes, tile = item / Arch::kLanes % tiles, n = item / Arch::kLanes / tiles;
+      const int lane = item % Arch::kLanes, tile = item / Arch::kLanes % tiles,
+                n = item / Arch::kLanes / tiles;
       const auto fragment = __builtin_bit_cast(Pieces, from.fragment(n, tile, lane));
       for (int i = 0; i < kPieces; ++i) piece(n, tile, i, lane) = fragment.piece[i];
     }
@@ -97,10 +103,11 @@ private:
   };
 };
 
-// ---- keys -----------------------------------------------------------------------------------------------------
+// ---- keys
+// -----------------------------------------------------------------------------------------------------
 template <class Arch, int D> struct Keys {
   typename Arch::template KeyFragment<D> slot[Arch::kSlots];
-  float scale;  // of the token that this lane owns; NaN for a block id out of range
+  float scale; // of the token that this lane owns; NaN for a block id out of range
 };
 
 // Block id of a token, -1 when it is not needed: no table entry past the context is read.
@@ -109,8 +116,9 @@ __device__ int32_t load_block_id(const PagedArgs& a, int64_t sequence, int32_t p
   return needed ? a.block_table[R::table_offset(a, sequence, position)] : -1;
 }
 
-// Each lane finds its own token's bytes once and tells the lanes that hold quarters of that token.  Tokens that are not
-// needed, or whose block id is bad, stand in with the pool's first bytes: their sums are not stored, or become NaN.
+// Each lane finds its own token's bytes once and tells the lanes that hold quarters of that token.  Tokens
+// that are not needed, or whose block id is bad, stand in with the pool's first bytes: their sums are not
+// stored, or become NaN.
 template <class Arch, class R, int D>
 __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t unit, int32_t end) {
   constexpr int bytes = Arch::template kChunkBytes<D>;
@@ -136,8 +144,9 @@ __device__ Keys<Arch, D> load_keys(const PagedArgs& a, const Place& at, int32_t 
   return keys;
 }
 
-// ---- sums -----------------------------------------------------------------------------------------------------
-// Adds up the quarters: each lane starts with 4 slots' partial sums and ends with the whole sum of its own token.
+// ---- sums
+// ----------------------------------------------------------------------------------------------------- Adds
+// up the quarters: each lane starts with 4 slots' partial sums and ends with the whole sum of its own token.
 // Scalars by value, because selects between array elements become long chains of compares.
 template <class Arch> __device__ float reduce(float s0, float s1, float s2, float s3, int lane) {
   const bool upper = Arch::quarter(lane) & 2, odd = Arch::quarter(lane) & 1;
@@ -148,7 +157,8 @@ template <class Arch> __device__ float reduce(float s0, float s1, float s2, floa
 
 // Sum over heads of relu(dot) * weight for the token that this lane owns, row n.
 template <class Arch, class R, int D, class Queries>
-__device__ float head_sum(const PagedArgs& a, const Queries& queries, const Keys<Arch, D>& keys, int n, int lane) {
+__device__ float head_sum(const PagedArgs& a, const Queries& queries, const Keys<Arch, D>& keys, int n,
+                          int lane) {
   using Pair = typename Arch::Pair;
   Pair sums[Arch::kSlots] = {};
   for (int tile = 0; tile < R::head_tiles(a.heads); ++tile) {
@@ -159,20 +169,25 @@ __device__ float head_sum(const PagedArgs& a, const Queries& queries, const Keys
       for (int half = 0; half < 2; ++half)
         sums[slot] = R::template add_heads<Arch>(sums[slot], Arch::pair(product, slot, half), weights[half]);
   }
-  return reduce<Arch>(sums[0].x + sums[0].y, sums[1].x + sums[1].y, sums[2].x + sums[2].y, sums[3].x + sums[3].y, lane);
+  return reduce<Arch>(sums[0].x + sums[0].y, sums[1].x + sums[1].y, sums[2].x + sums[2].y,
+                      sums[3].x + sums[3].y, lane);
 }
 
-// ---- stores ---------------------------------------------------------------------------------------------------
-// Column `position` of row n: its logit where the row may see it, else -inf when the tail is to be filled.
+// ---- stores
+// --------------------------------------------------------------------------------------------------- Column
+// `position` of row n: its logit where the row may see it, else -inf when the tail is to be filled.
 template <class R>
-__device__ void store_logit(const PagedArgs& a, int64_t sequence, int n, int32_t position, int32_t end, float logit) {
+__device__ void store_logit(const PagedArgs& a, int64_t sequence, int n, int32_t position, int32_t end,
+                            float logit) {
   const int64_t row = sequence * a.next_n + n;
   const bool seen = R::visible(position, limit_of<R>(a, sequence, n));
   if (position < end && (seen || R::fills_tail(a)))
     R::store(a.logits, R::logit_offset(a, row, position), seen ? logit : kNegInf);
 }
-// Columns [needed, MML) of all rows; the splits share them evenly.  Those before `needed` were stored with the values.
-template <class Arch, class R> __device__ void fill_tail(const PagedArgs& a, const Place& at, int32_t needed) {
+// Columns [needed, MML) of all rows; the splits share them evenly.  Those before `needed` were stored with
+// the values.
+template <class Arch, class R>
+__device__ void fill_tail(const PagedArgs& a, const Place& at, int32_t needed) {
   if (!R::fills_tail(a)) return;
   const Range share = R::split_range(most(0, R::tail_end(a) - needed), a.splits, at.split);
   for (int n = 0; n < R::rows_of(a); ++n)
@@ -180,18 +195,21 @@ template <class Arch, class R> __device__ void fill_tail(const PagedArgs& a, con
       R::store(a.logits, R::logit_offset(a, at.sequence * a.next_n + n, needed + i), kNegInf);
 }
 
-// ---- kernel ---------------------------------------------------------------------------------------------------
+// ---- kernel
+// ---------------------------------------------------------------------------------------------------
 template <class Arch, class R, int D, class Queries>
 __device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& queries, int32_t needed) {
   const Range chunks = R::split_range(R::chunk_count(needed, a.chunk_tokens), a.splits, at.split);
   const Range tokens = R::token_range(chunks, a.chunk_tokens, needed);
   const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
   constexpr int kWaves = Arch::kThreads / Arch::kLanes;
-  for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end; unit += kWaves * Arch::kLanes) {
+  for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end;
+       unit += kWaves * Arch::kLanes) {
     const auto keys = load_keys<Arch, R, D>(a, at, unit, tokens.end);
     for (int n = 0; n < R::rows_of(a); ++n) {
       const float sum = factor * head_sum<Arch, R, D>(a, queries, keys, n, at.lane);
-      store_logit<R>(a, at.sequence, n, unit + Arch::lane_token(at.lane), tokens.end, R::scaled(sum, keys.scale));
+      store_logit<R>(a, at.sequence, n, unit + Arch::lane_token(at.lane), tokens.end,
+                     R::scaled(sum, keys.scale));
     }
   }
   fill_tail<Arch, R>(a, at, needed);
@@ -214,4 +232,4 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void paged_logits(const 
   }
 }
 
-}  // namespace mqa
+} // namespace mqa

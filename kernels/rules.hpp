@@ -1,6 +1,7 @@
-// The rules of the operation as small pure functions, for host and device: which tokens a split covers, how far a row
-// may see, where a byte lies, how a logit is put together.  The kernel takes them as a template policy; a planted
-// fault is a struct that derives from Rules and hides exactly one function.  Whatever can pass 2^31 is 64-bit.
+// The rules of the operation as small pure functions, for host and device: which tokens a split covers, how
+// far a row may see, where a byte lies, how a logit is put together.  The kernel takes them as a template
+// policy; a planted fault is a struct that derives from Rules and hides exactly one function.  Whatever can
+// pass 2^31 is 64-bit.
 #pragma once
 #include "kernels/paged_args.hpp"
 
@@ -50,7 +51,8 @@ struct Rules {
   // ---- how far a row may see ----
   // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
   MQA_HD static constexpr int32_t causal_limit(int32_t context, int next_n, int n) {
-    const int32_t hidden = next_n - 1 - n;  // compared before it is subtracted: a context of -2^31 must not wrap
+    const int32_t hidden =
+        next_n - 1 - n; // compared before it is subtracted: a context of -2^31 must not wrap
     return context > hidden ? context - hidden : 0;
   }
   // Element of context_lens that row n of sequence b reads.
@@ -69,8 +71,8 @@ struct Rules {
 
   // ---- where things are ----
   // Block-table column of a token.  Division by a multiple of 16, exactly: with t = position / 16 < 2^20 and
-  // d = block_size / 16 <= 64, floor(2t * ceil(2^31 / d) / 2^32) = floor(t / d), since the error 2t / 2^32 < 1/d.
-  // Block size 1 is the same with t = position < 2^24 and d = 1.
+  // d = block_size / 16 <= 64, floor(2t * ceil(2^31 / d) / 2^32) = floor(t / d), since the error 2t / 2^32 <
+  // 1/d. Block size 1 is the same with t = position < 2^24 and d = 1.
   MQA_HD static constexpr int32_t block_column(const PagedArgs& a, int32_t position) {
     const uint32_t doubled = static_cast<uint32_t>(position) >> a.block_shift << 1;
     return static_cast<int32_t>(uint64_t{doubled} * a.block_reciprocal >> 32);
@@ -96,9 +98,9 @@ struct Rules {
   MQA_HD static constexpr int64_t scale_block_offset(const PagedArgs& a, int32_t block) {
     return Rules::block_offset(a, block);
   }
-  // Byte of value (token, dim) inside its block: token_offset + dim_offset, dim a multiple of 8.  A block is groups of 16
-  // tokens; planar and shuffled differ in the strides of a token and of a 16-dim column tile inside the group
-  // (operation.md, section 4).
+  // Byte of value (token, dim) inside its block: token_offset + dim_offset, dim a multiple of 8.  A block is
+  // groups of 16 tokens; planar and shuffled differ in the strides of a token and of a 16-dim column tile
+  // inside the group (operation.md, section 4).
   MQA_HD static constexpr int32_t token_offset(const PagedArgs& a, int32_t token) {
     return token / 16 * (16 * a.head_dim) + token % 16 * a.token_stride;
   }
@@ -128,7 +130,8 @@ struct Rules {
   // ---- how a logit is put together ----
   MQA_HD static constexpr bool query_is_fnuz(const PagedArgs& a) { return a.fnuz; }
   MQA_HD static constexpr bool key_is_fnuz(const PagedArgs& a) { return a.fnuz; }
-  // Adds relu(dot) * weight of two heads.  relu of a NaN dot is 0: the maximum of a NaN and a number is the number.
+  // Adds relu(dot) * weight of two heads.  relu of a NaN dot is 0: the maximum of a NaN and a number is the
+  // number.
   template <class Arch>
   MQA_HD static typename Arch::Pair add_heads(typename Arch::Pair sum, typename Arch::Pair dot,
                                               typename Arch::Pair weight) {
@@ -138,4 +141,4 @@ struct Rules {
   MQA_HD static float scaled(float sum, float scale) { return sum * scale; }
 };
 
-}  // namespace mqa
+} // namespace mqa

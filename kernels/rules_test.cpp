@@ -95,7 +95,8 @@ TEST(Rules, BlockColumnIsTheQuotientForEveryBlockSizeUpToTheLastColumn) {
 
 TEST(Rules, ShuffledBytesAreThoseOfTheWorkedExample) {
   const PagedArgs a = with_blocks(32, 128, true);
-  EXPECT_EQ(Rules::token_offset(a, 17) + Rules::dim_offset(a, 32) + 3, 2579);  // (t=17, d=35), operation.md section 4
+  EXPECT_EQ(Rules::token_offset(a, 17) + Rules::dim_offset(a, 32) + 3,
+            2579); // (t=17, d=35), operation.md section 4
   EXPECT_EQ(Rules::scale_offset(a, 17), 4164);
 }
 
@@ -145,5 +146,5 @@ TEST(AmdArch, ConversionOfFourBytesDoesNotMixThem) {
 }
 #endif
 
-}  // namespace
-}  // namespace mqa
+} // namespace
+} // namespace mqa

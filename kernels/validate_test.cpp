@@ -58,10 +58,11 @@ const Bad kBad[] = {
     {"heads_odd", [](Args& a) { a.heads = 12; }, "heads is 12; allowed: multiples of 8"},
     {"heads_many", [](Args& a) { a.heads = 136; }, "heads is 136"},
     {"head_dim", [](Args& a) { a.head_dim = 96; }, "head_dim is 96; allowed: 32, 64, 128"},
-    {"block_size", [](Args& a) { a.block_size = 24; }, "block_size is 24; allowed: 1, or a multiple of 16 up to 1024"},
+    {"block_size", [](Args& a) { a.block_size = 24; },
+     "block_size is 24; allowed: 1, or a multiple of 16 up to 1024"},
     {"block_size_big", [](Args& a) { a.block_size = 2048; }, "block_size is 2048"},
-    {"shuffled_one",
-     [](Args& a) { a.layout = MQA_SHUFFLED, a.block_size = 1, a.block_table_stride = 1000; }, "with layout shuffled"},
+    {"shuffled_one", [](Args& a) { a.layout = MQA_SHUFFLED, a.block_size = 1, a.block_table_stride = 1000; },
+     "with layout shuffled"},
     {"layout", [](Args& a) { a.layout = 7; }, "layout is 7; allowed: 0 to 1"},
     {"fp8", [](Args& a) { a.fp8 = -3; }, "fp8 is -3; allowed: 0 to 1"},
     {"tail", [](Args& a) { a.tail = 2; }, "tail is 2; allowed: 0 to 1"},
@@ -69,10 +70,13 @@ const Bad kBad[] = {
     {"max_model_len", [](Args& a) { a.max_model_len = 0; }, "max_model_len is 0; allowed: 1 to 16777216"},
     {"max_model_len_big", [](Args& a) { a.max_model_len = (1 << 24) + 1; }, "max_model_len is 16777217"},
     {"num_blocks", [](Args& a) { a.num_blocks = -5; }, "num_blocks is -5"},
-    {"q_stride_head", [](Args& a) { a.q_stride_head = 127; }, "q_stride_head is 127; allowed: 128 to 2^40, or 0"},
+    {"q_stride_head", [](Args& a) { a.q_stride_head = 127; },
+     "q_stride_head is 127; allowed: 128 to 2^40, or 0"},
     {"q_stride_next", [](Args& a) { a.q_stride_next = -128; }, "q_stride_next is -128"},
-    {"q_stride_batch", [](Args& a) { a.q_stride_batch = INT64_MAX; }, "q_stride_batch is 9223372036854775807"},
-    {"kv_small", [](Args& a) { a.kv_block_stride_bytes = 8444; }, "kv_block_stride_bytes is 8444; allowed: 8448"},
+    {"q_stride_batch", [](Args& a) { a.q_stride_batch = INT64_MAX; },
+     "q_stride_batch is 9223372036854775807"},
+    {"kv_small", [](Args& a) { a.kv_block_stride_bytes = 8444; },
+     "kv_block_stride_bytes is 8444; allowed: 8448"},
     {"kv_odd", [](Args& a) { a.kv_block_stride_bytes = 8450; }, "multiples of 4"},
     {"weights_stride", [](Args& a) { a.weights_stride = 31; }, "weights_stride is 31"},
     {"lens_stride", [](Args& a) { a.lens_per_row = 1; }, "context_lens_stride is 1; allowed: 2"},
@@ -86,7 +90,8 @@ const Bad kBad[] = {
     {"block_table", [](Args& a) { a.block_table = nullptr; }, "block_table is NULL"},
     {"logits", [](Args& a) { a.logits = nullptr; }, "logits is NULL"},
 };
-INSTANTIATE_TEST_SUITE_P(All, Refusal, ::testing::ValuesIn(kBad), [](const auto& info) { return info.param.what; });
+INSTANTIATE_TEST_SUITE_P(All, Refusal, ::testing::ValuesIn(kBad),
+                         [](const auto& info) { return info.param.what; });
 
 TEST(Validation, AcceptsTheLegalCall) { EXPECT_EQ(why_invalid(legal(), false), ""); }
 TEST(Validation, AcceptsAnEmptyBatchWithoutPointers) {
@@ -108,5 +113,5 @@ TEST(Validation, AcceptsAnEmptyPoolWithoutPointer) {
   EXPECT_EQ(why_invalid(a, false), "");
 }
 
-}  // namespace
-}  // namespace mqa
+} // namespace
+} // namespace mqa

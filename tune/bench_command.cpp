@@ -1,8 +1,10 @@
 // mqalab bench: the Google Benchmark suites linked into the program.
 #include "tune/commands.hpp"
+#include "tune/kernel_table.hpp"
 
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <memory>
 #include <regex>
 
@@ -10,7 +12,7 @@ namespace mqalab {
 namespace {
 
 struct BenchCommand {
-  std::string filter;
+  std::string filter, shapes;
   double seconds = 0.5;
   int repetitions = 1;
   bool list = false, json = false;
@@ -22,6 +24,20 @@ ExitCode bench(const BenchCommand& o) {
   } catch (const std::regex_error& e) {
     throw UsageError("--filter is " + o.filter + "; allowed: a regular expression; try: lookup");
   }
+#ifdef MQA_PLATFORM_NVIDIA
+  // The kernel table is a benchmark of its own kind: graphs, cold caches, a yardstick in the same run.
+  if (o.filter == "kernel" && !o.list)
+    return kernel_table(
+               {o.shapes, 21, o.json, {{}, {MQA_VARIANT_WGMMA, 0, 0, 3}, {MQA_VARIANT_WGMMA, 0, 0, 2}}}) > 0
+               ? ExitCode::clean
+               : throw UsageError("--shapes is " + o.shapes +
+                                  "; allowed: one that matches a shape; try: '64x8192 n1'");
+#else
+  if (o.filter == "kernel")
+    std::fprintf(
+        stderr,
+        "mqalab bench: the kernel table needs an NVIDIA sm_90 device; what follows times the simulator\n");
+#endif
   std::vector<std::string> words{"mqalab", "--benchmark_filter=" + (o.filter.empty() ? "." : o.filter),
                                  "--benchmark_min_time=" + std::to_string(o.seconds),
                                  "--benchmark_repetitions=" + std::to_string(o.repetitions)};
@@ -47,6 +63,8 @@ void add_bench(CLI::App& app, ExitCode& code) {
       "bench", "benchmarks: checks a second, reference, look-up, host launch cost, kernel");
   command->group("Tuning");
   command->add_option("--filter", o->filter, "only benchmarks whose name matches this regular expression");
+  command->add_option("--shapes", o->shapes,
+                      "of the kernel table (--filter kernel, on an H200): a regular expression");
   command->add_option("--min-time", o->seconds, "seconds for each")->check(CLI::PositiveNumber);
   command->add_option("--repetitions", o->repetitions)->check(CLI::Range(1, 1000));
   command->add_flag("--list", o->list, "names only");

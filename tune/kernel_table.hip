@@ -19,15 +19,18 @@ void ok(hipError_t error) {
   if (error != hipSuccess) throw std::runtime_error(std::string("device: ") + hipGetErrorString(error));
 }
 
-// ---- shapes -----------------------------------------------------------------------------------------------------
+// ---- shapes
+// -----------------------------------------------------------------------------------------------------
 std::vector<TableShape> shapes() {
   std::vector<TableShape> all;
   const std::pair<int32_t, int32_t> sizes[] = {
-      {1, 2048},    {1, 8192},   {8, 2048},   {1, 32768},  {8, 8192},   {1, 131072},  {64, 2048},   {8, 32768},
-      {128, 2048},  {64, 8192},  {256, 2048}, {8, 131072}, {128, 8192}, {64, 32768},  {256, 8192},  {128, 32768},
-      {64, 131072}, {256, 32768}};
-  for (const auto& [next_n, heads] : {std::pair{1, 64}, {1, 32}, {2, 64}, {2, 32}, {4, 64}, {4, 32}, {1, 128}, {2, 128}})
-    for (const auto& [batch, context] : sizes) all.push_back({batch, context, next_n, heads, 64, MQA_PLANAR, "uniform"});
+      {1, 2048},   {1, 8192},   {8, 2048},   {1, 32768},   {8, 8192},    {1, 131072},
+      {64, 2048},  {8, 32768},  {128, 2048}, {64, 8192},   {256, 2048},  {8, 131072},
+      {128, 8192}, {64, 32768}, {256, 8192}, {128, 32768}, {64, 131072}, {256, 32768}};
+  for (const auto& [next_n, heads] :
+       {std::pair{1, 64}, {1, 32}, {2, 64}, {2, 32}, {4, 64}, {4, 32}, {1, 128}, {2, 128}})
+    for (const auto& [batch, context] : sizes)
+      all.push_back({batch, context, next_n, heads, 64, MQA_PLANAR, "uniform"});
   for (int32_t block : {1, 16, 32, 128, 256}) all.push_back({64, 8192, 1, 64, block, MQA_PLANAR, "uniform"});
   all.push_back({64, 8192, 1, 64, 64, MQA_SHUFFLED, "uniform"});
   all.push_back({64, 131072, 1, 64, 64, MQA_PLANAR, "one long"});
@@ -36,8 +39,9 @@ std::vector<TableShape> shapes() {
   return all;
 }
 std::string name(const TableShape& s) {
-  std::string text = std::to_string(s.batch) + "x" + std::to_string(s.context) + " n" + std::to_string(s.next_n) + " h" +
-                     std::to_string(s.heads) + " bs" + std::to_string(s.block_size);
+  std::string text = std::to_string(s.batch) + "x" + std::to_string(s.context) + " n" +
+                     std::to_string(s.next_n) + " h" + std::to_string(s.heads) + " bs" +
+                     std::to_string(s.block_size);
   if (s.layout == MQA_SHUFFLED) text += " shuffled";
   if (std::string(s.lengths) != "uniform") text += std::string(" ragged ") + s.lengths;
   return text;
@@ -48,14 +52,18 @@ std::vector<int32_t> lengths(const TableShape& s) {
   std::mt19937 random(7);
   if (kind == "one long") std::fill(all.begin() + 1, all.end(), 2048);
   if (kind == "2048..65536" || kind == "1024..16384")
-    for (int32_t& n : all) n = std::uniform_int_distribution<int32_t>(kind[0] == '2' ? 2048 : 1024, s.context)(random);
+    for (int32_t& n : all)
+      n = std::uniform_int_distribution<int32_t>(kind[0] == '2' ? 2048 : 1024, s.context)(random);
   return all;
 }
 
-// ---- arena ------------------------------------------------------------------------------------------------------
+// ---- arena
+// ------------------------------------------------------------------------------------------------------
 template <class T> struct Buffer {
   T* data = nullptr;
-  explicit Buffer(int64_t count) { ok(hipMalloc(reinterpret_cast<void**>(&data), std::max<int64_t>(count, 4) * sizeof(T))); }
+  explicit Buffer(int64_t count) {
+    ok(hipMalloc(reinterpret_cast<void**>(&data), std::max<int64_t>(count, 4) * sizeof(T)));
+  }
   ~Buffer() { (void)hipFree(data); }
   Buffer(const Buffer&) = delete;
   void upload(const std::vector<T>& host) {
@@ -65,25 +73,27 @@ template <class T> struct Buffer {
 
 // Plausible bytes: small e4m3 numbers of both signs, scales and weights near 0.01.
 __global__ void fill_bytes(uint32_t* to, int64_t words) {
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < words; i += int64_t{gridDim.x} * blockDim.x) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < words;
+       i += int64_t{gridDim.x} * blockDim.x) {
     uint64_t x = i * 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9ull;
-    to[i] = static_cast<uint32_t>(x >> 32) & 0xbfbfbfbfu;  // below 2: the largest exponent bit is clear
+    to[i] = static_cast<uint32_t>(x >> 32) & 0xbfbfbfbfu; // below 2: the largest exponent bit is clear
   }
 }
 __global__ void fill_floats(float* to, int64_t count) {
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count;
+       i += int64_t{gridDim.x} * blockDim.x)
     to[i] = 0.01f * static_cast<float>(static_cast<int>(i * 7919 % 17) - 8);
 }
 
-constexpr int64_t kPoolBytes = int64_t{524288} * 8448;  // of 64-token pages
-constexpr int64_t kColdBytes = 400 << 20;               // a replay reads at least this much
+constexpr int64_t kPoolBytes = int64_t{524288} * 8448; // of 64-token pages
+constexpr int64_t kColdBytes = 400 << 20;              // a replay reads at least this much
 
 // Everything that the calls of one shape need: each has pages, q, weights and logits of its own.
 struct Arena {
   TableShape shape;
   std::vector<int32_t> context;
-  int64_t page_bytes, columns, pages = 0;  // pages that one call reads
+  int64_t page_bytes, columns, pages = 0; // pages that one call reads
   int calls;
   Buffer<uint8_t>& pool;
   Buffer<uint8_t> q;
@@ -91,11 +101,11 @@ struct Arena {
   Buffer<int32_t> lens, tables, lists;
 
   Arena(const TableShape& s, Buffer<uint8_t>& shared_pool)
-      : shape(s), context(lengths(s)), page_bytes(int64_t{s.block_size} * 132), columns((s.context + s.block_size - 1) / s.block_size),
-        pages(count_pages()), calls(count_calls()), pool(shared_pool), q(rows() * s.heads * 128 * calls),
-        weights(rows() * s.heads * calls), logits(rows() * s.context * calls),
-        traffic_out(traffic_floats() * calls), lens(s.batch), tables(s.batch * columns * calls),
-        lists(traffic_pages() * calls) {
+      : shape(s), context(lengths(s)), page_bytes(int64_t{s.block_size} * 132),
+        columns((s.context + s.block_size - 1) / s.block_size), pages(count_pages()), calls(count_calls()),
+        pool(shared_pool), q(rows() * s.heads * 128 * calls), weights(rows() * s.heads * calls),
+        logits(rows() * s.context * calls), traffic_out(traffic_floats() * calls), lens(s.batch),
+        tables(s.batch * columns * calls), lists(traffic_pages() * calls) {
     fill_bytes<<<1024, 256>>>(reinterpret_cast<uint32_t*>(q.data), rows() * s.heads * 32 * calls);
     fill_floats<<<1024, 256>>>(weights.data, rows() * s.heads * calls);
     lens.upload(context);
@@ -149,7 +159,8 @@ struct Arena {
     a.block_size = shape.block_size, a.layout = shape.layout, a.fp8 = MQA_E4M3FN;
     a.max_model_len = shape.context, a.num_blocks = pool_pages();
     a.q = q.data + rows() * shape.heads * 128 * call;
-    a.q_stride_head = 128, a.q_stride_next = 128 * shape.heads, a.q_stride_batch = a.q_stride_next * shape.next_n;
+    a.q_stride_head = 128, a.q_stride_next = 128 * shape.heads,
+    a.q_stride_batch = a.q_stride_next * shape.next_n;
     a.kv_cache = pool.data, a.kv_block_stride_bytes = page_bytes;
     a.weights = weights.data + rows() * shape.heads * call, a.weights_stride = shape.heads;
     a.context_lens = lens.data, a.context_lens_stride = 1;
@@ -159,7 +170,8 @@ struct Arena {
   }
 };
 
-// ---- contenders -------------------------------------------------------------------------------------------------
+// ---- contenders
+// -------------------------------------------------------------------------------------------------
 struct Graph {
   hipGraph_t graph = nullptr;
   hipGraphExec_t executable = nullptr;
@@ -179,7 +191,7 @@ struct Graph {
 struct Contender {
   std::string label;
   std::unique_ptr<Graph> graph;
-  std::vector<float> microseconds;  // a call
+  std::vector<float> microseconds; // a call
   double median() {
     std::ranges::nth_element(microseconds, microseconds.begin() + microseconds.size() / 2);
     return microseconds[microseconds.size() / 2];
@@ -187,41 +199,46 @@ struct Contender {
 };
 
 std::string label(const mqa_config& c) {
-  return std::string(mqa_variant_name(c.variant)) + "/" + std::to_string(c.chunk_k) + "/" + std::to_string(c.split_kv) +
-         "/" + std::to_string(c.wave_per_eu);
+  return std::string(mqa_variant_name(c.variant)) + "/" + std::to_string(c.chunk_k) + "/" +
+         std::to_string(c.split_kv) + "/" + std::to_string(c.wave_per_eu);
 }
 
 void add_traffic(std::vector<Contender>& all, Arena& arena, hipStream_t stream, int sms) {
   for (int per_sm : {1, 2, 4}) {
     const int stages = std::min(kMostStages, 200 * 1024 / per_sm / 8448);
     const int bytes = stages * 8448;
-    ok(hipFuncSetAttribute(reinterpret_cast<const void*>(&traffic), hipFuncAttributeMaxDynamicSharedMemorySize, 220 << 10));
-    const auto blocks = static_cast<uint32_t>(std::min<int64_t>(arena.traffic_pages(), int64_t{sms} * per_sm));
-    all.push_back({"traffic/" + std::to_string(per_sm),
-                   std::make_unique<Graph>(stream, arena.calls,
-                                           [&](int call) {
-                                             const TrafficArgs t{arena.pool.data,
-                                                                 arena.lists.data + arena.traffic_pages() * call,
-                                                                 arena.traffic_out.data + arena.traffic_floats() * call,
-                                                                 static_cast<int32_t>(arena.traffic_pages()),
-                                                                 64 * arena.shape.next_n,
-                                                                 8448};
-                                             traffic<<<dim3(blocks), dim3(kTrafficThreads), bytes, stream>>>(t, stages);
-                                             ok(hipGetLastError());
-                                           }),
-                   {}});
+    ok(hipFuncSetAttribute(reinterpret_cast<const void*>(&traffic),
+                           hipFuncAttributeMaxDynamicSharedMemorySize, 220 << 10));
+    const auto blocks =
+        static_cast<uint32_t>(std::min<int64_t>(arena.traffic_pages(), int64_t{sms} * per_sm));
+    all.push_back(
+        {"traffic/" + std::to_string(per_sm),
+         std::make_unique<Graph>(stream, arena.calls,
+                                 [&](int call) {
+                                   const TrafficArgs t{arena.pool.data,
+                                                       arena.lists.data + arena.traffic_pages() * call,
+                                                       arena.traffic_out.data + arena.traffic_floats() * call,
+                                                       static_cast<int32_t>(arena.traffic_pages()),
+                                                       64 * arena.shape.next_n,
+                                                       8448};
+                                   traffic<<<dim3(blocks), dim3(kTrafficThreads), bytes, stream>>>(t, stages);
+                                   ok(hipGetLastError());
+                                 }),
+         {}});
   }
 }
-void add_kernel(std::vector<Contender>& all, const Arena& arena, hipStream_t stream, const mqa_config& config) {
+void add_kernel(std::vector<Contender>& all, const Arena& arena, hipStream_t stream,
+                const mqa_config& config) {
   const auto probe = arena.args(0);
-  if (mqa_paged_logits(&probe, &config, stream, nullptr) != MQA_OK) return;  // not for this shape
+  if (mqa_paged_logits(&probe, &config, stream, nullptr) != MQA_OK) return; // not for this shape
   ok(hipStreamSynchronize(stream));
-  all.push_back({label(config), std::make_unique<Graph>(stream, arena.calls,
-                                                        [&](int call) {
-                                                          const auto args = arena.args(call);
-                                                          if (mqa_paged_logits(&args, &config, stream, nullptr) != MQA_OK)
-                                                            throw std::runtime_error(mqa_last_error());
-                                                        }),
+  all.push_back({label(config),
+                 std::make_unique<Graph>(stream, arena.calls,
+                                         [&](int call) {
+                                           const auto args = arena.args(call);
+                                           if (mqa_paged_logits(&args, &config, stream, nullptr) != MQA_OK)
+                                             throw std::runtime_error(mqa_last_error());
+                                         }),
                  {}});
 }
 
@@ -229,7 +246,7 @@ void replay(std::vector<Contender>& all, int replays, int calls, hipStream_t str
   hipEvent_t begin, end;
   ok(hipEventCreate(&begin));
   ok(hipEventCreate(&end));
-  for (int round = -1; round < replays; ++round)  // round -1 warms up
+  for (int round = -1; round < replays; ++round) // round -1 warms up
     for (Contender& c : all) {
       ok(hipEventRecord(begin, stream));
       ok(hipGraphLaunch(c.graph->executable, stream));
@@ -247,12 +264,14 @@ void print(const Arena& arena, std::vector<Contender>& all, bool json) {
   double yardstick = 1e30;
   for (Contender& c : all)
     if (c.label.rfind("traffic", 0) == 0) yardstick = std::min(yardstick, c.median());
-  const double bytes = static_cast<double>(arena.tokens()) * 132 + static_cast<double>(arena.traffic_floats()) * 4;
+  const double bytes =
+      static_cast<double>(arena.tokens()) * 132 + static_cast<double>(arena.traffic_floats()) * 4;
   if (json)
-    std::printf("{\"shape\": \"%s\", \"calls\": %d, \"traffic_us\": %.3f, \"kernels\": {", name(arena.shape).c_str(),
-                arena.calls, yardstick);
+    std::printf("{\"shape\": \"%s\", \"calls\": %d, \"traffic_us\": %.3f, \"kernels\": {",
+                name(arena.shape).c_str(), arena.calls, yardstick);
   else
-    std::printf("%-34s T %9.2f us %5.2f TB/s |", name(arena.shape).c_str(), yardstick, bytes / yardstick * 1e-6);
+    std::printf("%-34s T %9.2f us %5.2f TB/s |", name(arena.shape).c_str(), yardstick,
+                bytes / yardstick * 1e-6);
   bool first = true;
   for (Contender& c : all) {
     if (c.label.rfind("traffic", 0) == 0) continue;
@@ -266,7 +285,7 @@ void print(const Arena& arena, std::vector<Contender>& all, bool json) {
   std::fflush(stdout);
 }
 
-}  // namespace
+} // namespace
 
 int kernel_table(const TableOptions& options) {
   const std::regex wanted(options.filter);
@@ -291,4 +310,4 @@ int kernel_table(const TableOptions& options) {
   return measured;
 }
 
-}  // namespace mqalab
+} // namespace mqalab

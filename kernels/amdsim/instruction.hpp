@@ -53,7 +53,7 @@ bool decode(uint64_t pc, Inst& in, std::string& error,
 
 // isa/
 bool select_inst(Inst& in, bool fnuz); // fills in.nat; false: nothing executes it
-void classify(Inst& in); // fills in.klass, in.bytes, in.vector
+void classify(Inst& in);               // fills in.klass, in.bytes, in.vector
 void do_nop(Wave& w, const Inst& in);
 void do_refuse(Wave& w, const Inst& in);
 

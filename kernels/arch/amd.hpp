@@ -1,7 +1,8 @@
-// The arch layer for CDNA: a wave of 64 lanes handles a unit of 64 tokens as 4 slots of 16.  In a slot a lane holds a
-// quarter of one token's dims (operation.md, 11.1): the matrix instruction wants 8 bytes of k per lane, and which k they
-// are is free as long as q and K agree, so a lane's bytes are simply contiguous in memory.
-// A operand = q (rows are heads), B operand = K (columns are tokens): a lane ends up with 4 heads of one token.
+// The arch layer for CDNA: a wave of 64 lanes handles a unit of 64 tokens as 4 slots of 16.  In a slot a lane
+// holds a quarter of one token's dims (operation.md, 11.1): the matrix instruction wants 8 bytes of k per
+// lane, and which k they are is free as long as q and K agree, so a lane's bytes are simply contiguous in
+// memory. A operand = q (rows are heads), B operand = K (columns are tokens): a lane ends up with 4 heads of
+// one token.
 #pragma once
 #include "kernels/rules.hpp"
 
@@ -21,7 +22,8 @@ struct Amd {
   // After reduce(): the token that a lane owns, and the lane that owns a token.
   MQA_HD static constexpr int lane_token(int lane) { return lane; }
   MQA_HD static constexpr int token_lane(int token) { return token; }
-  // The heads of a tile that a lane's query fragment holds, and the heads of its four accumulators (pairs are adjacent).
+  // The heads of a tile that a lane's query fragment holds, and the heads of its four accumulators (pairs are
+  // adjacent).
   static constexpr int kFragmentHeads = 1;
   MQA_HD static constexpr int fragment_head(int lane, int) { return lane % 16; }
   MQA_HD static constexpr int head_in_tile(int v, int quarter) { return 4 * quarter + v; }
@@ -29,9 +31,10 @@ struct Amd {
   template <int D> static constexpr int kChunkBytes = D < 64 ? D / 4 : 16;
   template <int D> static constexpr int kChunks = D / 4 / kChunkBytes<D>;
 
-  // ---- gfx942's matrix unit reads FNUZ, gfx950's FN.  An FN byte means twice the FNUZ value, but for three codes ----
+  // ---- gfx942's matrix unit reads FNUZ, gfx950's FN.  An FN byte means twice the FNUZ value, but for three
+  // codes ----
 #if defined(__gfx950__)
-  static constexpr bool kNativeFnuz = false;  // FNUZ has no map to FN (240 would be 480): refused by the host
+  static constexpr bool kNativeFnuz = false; // FNUZ has no map to FN (240 would be 480): refused by the host
 #else
   static constexpr bool kNativeFnuz = true;
 #endif
@@ -51,7 +54,7 @@ struct Amd {
   };
   template <int D> using KeyFragment = Fragment<D>;
   template <int D> using QueryFragment = Fragment<D>;
-  struct Product {  // [slot][head of this lane]
+  struct Product { // [slot][head of this lane]
     Quad slot[kSlots];
   };
 
@@ -64,7 +67,8 @@ struct Amd {
     const Words words = *reinterpret_cast<const Words*>(from);
     for (int i = 0; i < Bytes / 4; ++i) to[i] = words.word[i];
   }
-  template <int Bytes> static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs&) {
+  template <int Bytes>
+  static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs&) {
     load_bytes<Bytes>(to, from);
   }
   // Raw bytes, D/4 a slot, as the matrix unit wants them.  One branch for all of them.
@@ -73,7 +77,8 @@ struct Amd {
     for (uint32_t& word : words) word = fnuz_from_fn(word);
   }
   template <int D>
-  static __device__ void decode_keys(KeyFragment<D> (&keys)[kSlots], uint32_t (&raw)[kSlots][D / 16], bool fnuz) {
+  static __device__ void decode_keys(KeyFragment<D> (&keys)[kSlots], uint32_t (&raw)[kSlots][D / 16],
+                                     bool fnuz) {
     if (fnuz != kNativeFnuz)
       for (auto& slot : raw) decode(slot, fnuz);
     for (int slot = 0; slot < kSlots; ++slot)
@@ -85,7 +90,8 @@ struct Amd {
     return __builtin_bit_cast(QueryFragment<D>, raw[0]);
   }
 
-  template <int D> static __device__ Product product(const KeyFragment<D> (&keys)[kSlots], const QueryFragment<D>& q) {
+  template <int D>
+  static __device__ Product product(const KeyFragment<D> (&keys)[kSlots], const QueryFragment<D>& q) {
     Product p;
     for (int slot = 0; slot < kSlots; ++slot) {
       p.slot[slot] = Quad{0, 0, 0, 0};
@@ -97,23 +103,29 @@ struct Amd {
   static __device__ Pair pair(const Product& p, int slot, int half) {
     return half ? p.slot[slot].zw : p.slot[slot].xy;
   }
-  static __device__ Quad mfma([[maybe_unused]] const uint32_t* a, [[maybe_unused]] const uint32_t* b, Quad c) {
+  static __device__ Quad mfma([[maybe_unused]] const uint32_t* a, [[maybe_unused]] const uint32_t* b,
+                              Quad c) {
 #if defined(__gfx942__) || defined(__gfx950__)
     return __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(packed(a), packed(b), c, 0, 0, 0);
 #else
-    return c;  // the host pass of the compiler, which never runs this
+    return c; // the host pass of the compiler, which never runs this
 #endif
   }
-  static __device__ int64_t packed(const uint32_t* w) { return static_cast<int64_t>(w[0] | static_cast<uint64_t>(w[1]) << 32); }
+  static __device__ int64_t packed(const uint32_t* w) {
+    return static_cast<int64_t>(w[0] | static_cast<uint64_t>(w[1]) << 32);
+  }
 
   static __device__ void barrier() { __syncthreads(); }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return __builtin_elementwise_fma(a, b, c); }
-  // The median of (x, 0, inf) is max(x, 0), also 0 for NaN, in one instruction: fmaxf costs a second one that quiets NaNs.
+  // The median of (x, 0, inf) is max(x, 0), also 0 for NaN, in one instruction: fmaxf costs a second one that
+  // quiets NaNs.
   static __device__ float relu(float x) { return __builtin_amdgcn_fmed3f(x, 0.0f, __builtin_inff()); }
   static __device__ Pair relu(Pair x) { return Pair{relu(x.x), relu(x.y)}; }
 
   // Lane `xor`ed with `mask` of the quarter's bits.
-  static __device__ float exchange(float x, int lane, int quarter_mask) { return shuffle(x, lane ^ quarter_mask * 16); }
+  static __device__ float exchange(float x, int lane, int quarter_mask) {
+    return shuffle(x, lane ^ quarter_mask * 16);
+  }
   // A value that all lanes of a wave share, told to the compiler.
   static __device__ int32_t uniform(int32_t x) { return __builtin_amdgcn_readfirstlane(x); }
   static __device__ float shuffle(float x, int from_lane) {
@@ -126,7 +138,8 @@ struct Amd {
   static __device__ int32_t shuffle(int32_t x, int from_lane) {
     return __builtin_amdgcn_ds_bpermute(4 * from_lane, x);
   }
-  // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a sign.
+  // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a
+  // sign.
   static __device__ void buffer_store_32(float* base, uint32_t offset_bytes, float value) {
     auto resource = __builtin_amdgcn_make_buffer_rsrc(base, 0, static_cast<int>(0x80000000u), 0x00027000);
     __builtin_amdgcn_raw_buffer_store_b32(__builtin_bit_cast(uint32_t, value), resource, offset_bytes, 0, 0);
@@ -134,4 +147,4 @@ struct Amd {
 #endif
 };
 
-}  // namespace mqa
+} // namespace mqa

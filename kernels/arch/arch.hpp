@@ -20,4 +20,4 @@ inline int64_t staged_lds_bytes(int64_t next_n, int heads, int head_dim) {
   return padded_heads * (head_dim * Arch::kStagedBytesPerDim + static_cast<int64_t>(sizeof(float)));
 }
 
-}  // namespace mqa
+} // namespace mqa

@@ -80,8 +80,10 @@ struct Nvidia {
         to[i] = from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24;
     }
   }
-  // Part of a key, always at a multiple of 4 bytes.  Predicates instead of branches keep all loads of a unit in flight.
-  template <int Bytes> static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs& a) {
+  // Part of a key, always at a multiple of 4 bytes.  Predicates instead of branches keep all loads of a unit
+  // in flight.
+  template <int Bytes>
+  static __device__ void load_key_bytes(uint32_t* to, const uint8_t* from, const PagedArgs& a) {
     load_wide<Bytes>(to, from, a.aligned16);
     load_words<Bytes>(to, from, !a.aligned16);
   }

@@ -8,15 +8,15 @@
 
 namespace mqa::hopper {
 
-// The copy engine's map of a planar cache.  The driver's encoder is asked for once; the last map is kept, because a
-// launcher calls with the same cache again and again.
+// The copy engine's map of a planar cache.  The driver's encoder is asked for once; the last map is kept,
+// because a launcher calls with the same cache again and again.
 inline hipError_t describe_pages(const PagedArgs& a, Pages* pages) {
   using Encode = decltype(&cuTensorMapEncodeTiled);
   static const Encode encode = [] {
     void* address = nullptr;
     cudaDriverEntryPointQueryResult found;
-    const auto error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address, 12000, cudaEnableDefault, &found);
+    const auto error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address, 12000,
+                                                        cudaEnableDefault, &found);
     return error == cudaSuccess ? reinterpret_cast<Encode>(address) : nullptr;
   }();
   if (!encode) return hipErrorNotSupported;
@@ -30,13 +30,14 @@ inline hipError_t describe_pages(const PagedArgs& a, Pages* pages) {
   const Key key{a.kv_cache, a.kv_block_stride_bytes, a.num_blocks, a.block_size};
   if (key != last_key) {
     last.box = a.block_size % 64 == 0 ? 64 : a.block_size % 32 == 0 ? 32 : 16;
-    const cuuint64_t sizes[] = {kHeadDim, static_cast<cuuint64_t>(a.block_size), static_cast<cuuint64_t>(a.num_blocks)};
+    const cuuint64_t sizes[] = {kHeadDim, static_cast<cuuint64_t>(a.block_size),
+                                static_cast<cuuint64_t>(a.num_blocks)};
     const cuuint64_t strides[] = {kHeadDim, static_cast<cuuint64_t>(a.kv_block_stride_bytes)};
     const cuuint32_t box[] = {kHeadDim, static_cast<cuuint32_t>(last.box), 1}, step[] = {1, 1, 1};
     const CUresult result =
-        encode(&last.map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, const_cast<uint8_t*>(a.kv_cache), sizes, strides, box, step,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        encode(&last.map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, const_cast<uint8_t*>(a.kv_cache), sizes, strides,
+               box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) return hipErrorInvalidValue;
     last_key = key;
   }
@@ -72,7 +73,8 @@ template <class R, int Heads, int Groups, class Feeder, int Workers> struct Inst
       if (const hipError_t error = describe_pages(a, &pages); error != hipSuccess) return error;
     const int groups = a.next_n * parts_of_row(a.heads);
     const int stages = stages_for(c.wave_per_eu, staged_bytes(a.next_n, a.heads));
-    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, groups, stages, pages);
+    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, groups, stages,
+                                                                                            pages);
     return hipGetLastError();
   }
 };
@@ -92,7 +94,8 @@ hipError_t launch_feeder(const PagedArgs& a, const LaunchConfig& c, hipStream_t 
   return a.aligned16 ? launch_workers<R, Heads, 0, CopyFeeder<true>>(a, c, stream)
                      : launch_workers<R, Heads, 0, CopyFeeder<false>>(a, c, stream);
 }
-template <class R, int Heads> hipError_t launch_groups(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
+template <class R, int Heads>
+hipError_t launch_groups(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
   switch (a.next_n * parts_of_row(a.heads)) {
   case 1: return launch_feeder<R, Heads, 1>(a, c, stream);
   case 2: return launch_feeder<R, Heads, 2>(a, c, stream);
@@ -101,7 +104,8 @@ template <class R, int Heads> hipError_t launch_groups(const PagedArgs& a, const
   }
 }
 template <class R> hipError_t launch(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
-  return heads_of_group(a.heads) == 32 ? launch_groups<R, 32>(a, c, stream) : launch_groups<R, 64>(a, c, stream);
+  return heads_of_group(a.heads) == 32 ? launch_groups<R, 32>(a, c, stream)
+                                       : launch_groups<R, 64>(a, c, stream);
 }
 
-}  // namespace mqa::hopper
+} // namespace mqa::hopper

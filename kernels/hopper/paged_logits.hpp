@@ -1,7 +1,8 @@
-// The paged logits kernel for Hopper's warpgroup matrix unit: head_dim 128, FP8 FN.  A block is a *worker*: one warpgroup
-// that computes and one warp that feeds it.  A worker serves a contiguous run of tiles of 64 tokens; runs are equal to one
-// tile, made in the kernel from this launch's own lengths, and may cross sequences.  Keys travel through a ring of tiles in
-// shared memory; queries of the current sequence lie beside it.  Here: queries, sums, stores, kernel.
+// The paged logits kernel for Hopper's warpgroup matrix unit: head_dim 128, FP8 FN.  A block is a *worker*:
+// one warpgroup that computes and one warp that feeds it.  A worker serves a contiguous run of tiles of 64
+// tokens; runs are equal to one tile, made in the kernel from this launch's own lengths, and may cross
+// sequences.  Keys travel through a ring of tiles in shared memory; queries of the current sequence lie
+// beside it.  Here: queries, sums, stores, kernel.
 #pragma once
 #include "kernels/hopper/feeder.hpp"
 #include "kernels/hopper/limits.hpp"
@@ -13,15 +14,17 @@
 
 namespace mqa::hopper {
 
-// ---- queries --------------------------------------------------------------------------------------------------
-// What a worker keeps of its current sequence in shared memory: [group][head of the group][128 bytes] of q, where a group
-// is one row's next Heads heads; [group][head] weights; [row] limits.
+// ---- queries
+// -------------------------------------------------------------------------------------------------- What a
+// worker keeps of its current sequence in shared memory: [group][head of the group][128 bytes] of q, where a
+// group is one row's next Heads heads; [group][head] weights; [row] limits.
 template <int Heads> struct Staged {
-  uint4* chunks;  // 8 a head
+  uint4* chunks; // 8 a head
   float* weights;
   int32_t* limits;
   __device__ Staged(unsigned char* shared, int groups)
-      : chunks(reinterpret_cast<uint4*>(shared)), weights(reinterpret_cast<float*>(chunks + groups * Heads * 8)),
+      : chunks(reinterpret_cast<uint4*>(shared)),
+        weights(reinterpret_cast<float*>(chunks + groups * Heads * 8)),
         limits(reinterpret_cast<int32_t*>(weights + groups * Heads)) {}
 };
 
@@ -31,11 +34,13 @@ struct HalfHead {
 };
 __device__ inline void load_half(HalfHead& half, const uint8_t* from, bool present) {
   if (present && reinterpret_cast<uintptr_t>(from) % 16 == 0) {
-    for (int i = 0; i < 4; ++i) reinterpret_cast<uint4*>(half.word)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+    for (int i = 0; i < 4; ++i)
+      reinterpret_cast<uint4*>(half.word)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
     return;
   }
   for (int i = 0; i < 16; ++i)
-    half.word[i] = present ? from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24 : 0u;
+    half.word[i] =
+        present ? from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24 : 0u;
 }
 
 // Chunks are swizzled, see descriptor().
@@ -46,7 +51,8 @@ __device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, 
     const int c = item % 2, slot = item / 2, group = slot / Heads;
     const int n = group / per_row, head = group % per_row * Heads + slot % Heads;
     HalfHead half;
-    load_half(half, a.q + R::query_offset(a, sequence, n, head < a.heads ? head : 0) + 64 * c, head < a.heads);
+    load_half(half, a.q + R::query_offset(a, sequence, n, head < a.heads ? head : 0) + 64 * c,
+              head < a.heads);
     for (int v = 0; v < 4; ++v)
       to.chunks[slot * 8 + ((4 * c + v) ^ (slot % 8))] = reinterpret_cast<const uint4*>(half.word)[v];
   }
@@ -59,18 +65,20 @@ __device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, 
   fence_shared();
 }
 
-// ---- sums -----------------------------------------------------------------------------------------------------
+// ---- sums
+// -----------------------------------------------------------------------------------------------------
 template <int Heads> __device__ void multiply(float (&sums)[Heads / 2], uint64_t keys, uint64_t queries) {
   fence();
   product<true>(sums, keys, queries);
-  for (int step = 1; step < kHeadDim / 32; ++step) product<false>(sums, keys + step * kNextStep, queries + step * kNextStep);
+  for (int step = 1; step < kHeadDim / 32; ++step)
+    product<false>(sums, keys + step * kNextStep, queries + step * kNextStep);
   commit();
 }
 
 struct Two {
   float x, y;
 };
-struct Scalar {  // the arch primitives that Rules::add_heads wants
+struct Scalar { // the arch primitives that Rules::add_heads wants
   using Pair = Two;
   static __device__ Pair relu(Pair p) { return {fmaxf(p.x, 0.0f), fmaxf(p.y, 0.0f)}; }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return {fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y)}; }
@@ -83,7 +91,8 @@ __device__ void add_group(Two (&total)[2], const float (&sums)[Heads / 2], const
   for (int j = 0; j < Heads / 8; ++j) {
     const Two weight = *reinterpret_cast<const Two*>(weights + 8 * j + 2 * quarter);
     for (int i = 0; i < 2; ++i)
-      total[i] = R::template add_heads<Scalar>(total[i], {sums[4 * j + 2 * i], sums[4 * j + 2 * i + 1]}, weight);
+      total[i] =
+          R::template add_heads<Scalar>(total[i], {sums[4 * j + 2 * i], sums[4 * j + 2 * i + 1]}, weight);
   }
 }
 
@@ -101,8 +110,8 @@ __device__ inline float reduce(const Two (&total)[2]) {
 }
 
 template <class R>
-__device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t limit, int32_t needed, float sum,
-                            float scale) {
+__device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t limit, int32_t needed,
+                            float sum, float scale) {
   const int32_t position = at.tile * kTileTokens + reduced_token();
   const float logit = R::scaled(sum, scale);
   const bool seen = R::visible(position, limit);
@@ -119,13 +128,15 @@ template <class R> __device__ void fill_tail(const PagedArgs& a, const Schedule&
   for (int64_t item = blockIdx.x; item < rows * parts; item += workers) {
     const int64_t row = item / parts;
     const int32_t needed = s.needed[row / a.next_n];
-    const Range share = R::split_range(most(0, R::tail_end(a) - needed), parts, static_cast<int32_t>(item % parts));
+    const Range share =
+        R::split_range(most(0, R::tail_end(a) - needed), parts, static_cast<int32_t>(item % parts));
     for (int32_t i = share.begin + static_cast<int32_t>(threadIdx.x); i < share.end; i += kMathThreads)
       R::store(a.logits, R::logit_offset(a, row, needed + i), -__int_as_float(0x7f800000));
   }
 }
 
-// ---- kernel ---------------------------------------------------------------------------------------------------
+// ---- kernel
+// ---------------------------------------------------------------------------------------------------
 __device__ inline void math_barrier() { asm volatile("bar.sync 1, %0;" ::"n"(kMathThreads) : "memory"); }
 
 // Where the rows of one tile go.
@@ -134,7 +145,7 @@ template <class R, int Heads> struct Sink {
   const Staged<Heads>& staged;
   const Cursor& at;
   int32_t needed;
-  int parts;  // groups of a row: 1 or 2
+  int parts; // groups of a row: 1 or 2
   float scale;
   Two total[2];
 
@@ -149,7 +160,8 @@ template <class R, int Heads> struct Sink {
 
 // One group after the other; `release` is called once the keys are used up.
 template <class R, int Heads, class Release>
-__device__ void serve_in_turn(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups, Release release) {
+__device__ void serve_in_turn(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups,
+                              Release release) {
   for (int group = 0; group < groups; ++group) {
     float sums[Heads / 2];
     multiply<Heads>(sums, keys, queries + group * (Heads * kHeadDim >> 4));
@@ -158,11 +170,12 @@ __device__ void serve_in_turn(Sink<R, Heads>& sink, uint64_t keys, uint64_t quer
     sink.finish(sums, group);
   }
 }
-// Groups take turns in two sets of sums: the matrix unit works on one while the other is weighted.  Their number is a
-// compile-time constant, because the compiler serialises matrix instructions that it sees behind branches.
+// Groups take turns in two sets of sums: the matrix unit works on one while the other is weighted.  Their
+// number is a compile-time constant, because the compiler serialises matrix instructions that it sees behind
+// branches.
 template <int Group, int Groups, class R, int Heads, class Release>
-__device__ void serve_overlapped(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, float (&now)[Heads / 2],
-                                 float (&next)[Heads / 2], Release release) {
+__device__ void serve_overlapped(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries,
+                                 float (&now)[Heads / 2], float (&next)[Heads / 2], Release release) {
   if constexpr (Group + 1 < Groups) {
     multiply<Heads>(next, keys, queries + (Group + 1) * (Heads * kHeadDim >> 4));
     wait<1>();
@@ -171,10 +184,12 @@ __device__ void serve_overlapped(Sink<R, Heads>& sink, uint64_t keys, uint64_t q
     release();
   }
   sink.finish(now, Group);
-  if constexpr (Group + 1 < Groups) serve_overlapped<Group + 1, Groups>(sink, keys, queries, next, now, release);
+  if constexpr (Group + 1 < Groups)
+    serve_overlapped<Group + 1, Groups>(sink, keys, queries, next, now, release);
 }
 template <int Groups, class R, int Heads, class Release>
-__device__ void serve_tile(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups, Release release) {
+__device__ void serve_tile(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups,
+                           Release release) {
   if constexpr (Groups <= 1) {
     serve_in_turn(sink, keys, queries, Groups == 1 ? 1 : groups, release);
   } else {
@@ -184,11 +199,12 @@ __device__ void serve_tile(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries
   }
 }
 
-// Heads of a group: 32 or 64.  Groups of a tile: 1, 2, 4, or 0 for a number known at run time.  `stages` tiles of keys are
-// in shared memory or on their way.
+// Heads of a group: 32 or 64.  Groups of a tile: 1, 2, 4, or 0 for a number known at run time.  `stages`
+// tiles of keys are in shared memory or on their way.
 template <class R, int Heads, int Groups, class Feeder, int WorkersPerSm>
-__global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages,
-                                                                            const __grid_constant__ Pages pages) {
+__global__ __launch_bounds__(kThreads,
+                             WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages,
+                                                                   const __grid_constant__ Pages pages) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Schedule schedule;
   __shared__ Ring ring;
@@ -222,4 +238,4 @@ __global__ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(con
   fill_tail<R>(a, schedule);
 }
 
-}  // namespace mqa::hopper
+} // namespace mqa::hopper

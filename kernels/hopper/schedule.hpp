@@ -1,5 +1,6 @@
-// Which tiles a worker serves: all sequences' tiles in one row, cut into equal runs.  Made by every block for itself, from
-// the lengths in device memory, so that a launch replayed in a graph follows lengths that have changed.
+// Which tiles a worker serves: all sequences' tiles in one row, cut into equal runs.  Made by every block for
+// itself, from the lengths in device memory, so that a launch replayed in a graph follows lengths that have
+// changed.
 #pragma once
 #include "kernels/hopper/limits.hpp"
 #include "kernels/lengths.hpp"
@@ -18,7 +19,7 @@ struct Schedule {
 };
 __device__ inline int32_t tiles_of(int32_t needed) { return (needed + kTileTokens - 1) / kTileTokens; }
 
-__device__ inline int32_t inclusive_scan(int32_t x, Schedule& s) {  // over the block
+__device__ inline int32_t inclusive_scan(int32_t x, Schedule& s) { // over the block
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int step = 1; step < 32; step *= 2) {
     const int32_t below = __shfl_up_sync(kAll, x, step);
@@ -30,7 +31,8 @@ __device__ inline int32_t inclusive_scan(int32_t x, Schedule& s) {  // over the 
   return x;
 }
 
-// The worker's number of tiles; sets where they start.  Each thread looks after a run of neighbouring sequences.
+// The worker's number of tiles; sets where they start.  Each thread looks after a run of neighbouring
+// sequences.
 template <class R> __device__ int32_t plan(const PagedArgs& a, Schedule& s) {
   const int32_t each = (a.batch + kThreads - 1) / kThreads, begin = threadIdx.x * each;
   const int32_t end = least(a.batch, begin + each);
@@ -65,7 +67,8 @@ struct Cursor {
   __device__ void advance(const PagedArgs& a, const Schedule& s) {
     if (++tile < tiles_of(s.needed[sequence])) return;
     tile = 0;
-    while (++sequence < a.batch && s.needed[sequence] == 0) {}
+    while (++sequence < a.batch && s.needed[sequence] == 0) {
+    }
   }
   __device__ void skip(const PagedArgs& a, const Schedule& s, int32_t tiles) {
     tile += tiles;
@@ -73,4 +76,4 @@ struct Cursor {
   }
 };
 
-}  // namespace mqa::hopper
+} // namespace mqa::hopper
