@@ -30,8 +30,8 @@ struct DeepFastPath : Rules {
 };
 
 constexpr Fault kFaults[] = {
-    {"deep_fast_path", "a fast path for one odd shape, behind four branches, loses the last column", "class",
-     kKill, kLaunch<DeepFastPath>,
+    {"deep_fast_path", "a fast path for one odd shape, behind four branches, loses the last column",
+     "untouched", kKill, kLaunch<DeepFastPath>,
      R"({"next_n": 3, "heads": 40, "block_size": 48, "context_lens": [9], "max_model_len": 9,
          "config": {"chunk_k": 128}})"},
 };
