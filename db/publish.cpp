@@ -77,6 +77,10 @@ Publication publish(const std::string& from, const std::string& to) {
   if (std::filesystem::equivalent(from, to, ignored))
     throw DatabaseError(
         to + ": is the database itself\n  try:     another name; it stays the one that you tune into");
+  // The rename below would replace a device node or a pipe.
+  const auto status = std::filesystem::status(to, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw DatabaseError(to + ": is no regular file\n  allowed: a file, new or to be replaced");
   Store store = Store::open(from, Access::write);
   const Content content = published(next_generation(store));
   const Temporary temporary(to);

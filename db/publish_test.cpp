@@ -5,6 +5,7 @@
 #include "db/test_content.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <fstream>
@@ -67,6 +68,15 @@ TEST(Publish, KeepsTheOldFileWhenItFails) {
   EXPECT_THROW(publish(folder / "a.db", folder / "a.db"), DatabaseError);
   EXPECT_EQ(bytes_of(folder / "p.db"), before);
   EXPECT_EQ(files_in(folder), 3);
+}
+
+TEST(Publish, ReplacesNoPipe) {
+  const Folder folder("pipe");
+  author(folder / "a.db", tuned());
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(publish(folder / "a.db", pipe), DatabaseError);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST(Publish, ShowsAReaderTheOldFileOrTheNewOne) {

@@ -31,6 +31,10 @@ void write_all(int fd, const std::filesystem::path& path, std::string_view text)
 } // namespace
 
 void write_whole(const std::filesystem::path& path, std::string_view text) {
+  // The rename below would replace a device node or a pipe: /dev/null, say.
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) refuse(path, EEXIST);
   const std::filesystem::path part = path.string() + ".part";
   const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) refuse(part, errno);

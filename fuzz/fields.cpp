@@ -1,5 +1,6 @@
 // The field table.  A row is a pair of member pointers; the three q strides, an array, are written out.
 #include "fuzz/fields.hpp"
+#include "fuzz/case_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +13,17 @@ namespace {
 
 template <auto Part, auto Member>
 constexpr auto get_member = [](const Case& c) { return static_cast<int64_t>(c.*Part.*Member); };
+// Enumerators wrap: a value that its type does not have is undefined behaviour already when it is looked at.
+template <class T> T of_type(int64_t value) {
+  if constexpr (std::is_enum_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(value) % names_of(T{}).size());
+  else
+    return static_cast<T>(value);
+}
 template <auto Part, auto Member>
 constexpr auto set_member = [](Case& c, int64_t value) {
   auto& member = c.*Part.*Member;
-  member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+  member = of_type<std::remove_reference_t<decltype(member)>>(value);
 };
 
 template <auto Part, auto Member> Field row(std::string_view name, FieldGroup group) {

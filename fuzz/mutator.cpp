@@ -48,7 +48,8 @@ void length_to_boundary(Case& c, Random& random) {
   any_length(c, random) = static_cast<int32_t>(draw_context(c, random, kMostContext));
 }
 void length_nudged(Case& c, Random& random) {
-  any_length(c, random) += static_cast<int32_t>(random.pick({-2, -1, 1, 2}));
+  int32_t& length = any_length(c, random);
+  length = static_cast<int32_t>(std::max<int64_t>(int64_t{length} + random.pick({-2, -1, 1, 2}), INT32_MIN));
 }
 void lengths_redrawn(Case& c, Random& random) { draw_lengths(c, random, kMostContext); }
 void lengths_equal(Case& c, Random& random) {
@@ -150,14 +151,14 @@ void make_illegal(Case& c, Random& random) {
 
 Case mutate(const Case& parent, Random& random, const WordMutation& word) {
   Case c = parent;
+  repair(c);                                                              // a parent may come from any bytes
   for (int moves = random.pick({1, 1, 1, 2, 2, 3}); moves > 0; --moves) { // few: a parent is worth keeping
     if (word && random.chance(12))
       word_from_engine(c, random, word);
     else
       apply_weighted(c, random);
-    fit_lengths(c);
+    repair(c); // no move sees the wild values of another
   }
-  repair(c);
   bound_work(c);
   if (random.chance(kIllegalPercent)) make_illegal(c, random);
   return c;

@@ -6,7 +6,8 @@
 namespace mqalab {
 namespace {
 
-constexpr int64_t kDensePool_bytes = 1 << 24; // larger pools are filled where needed only
+constexpr int64_t kDensePool_bytes = 1 << 24;         // larger pools are filled where needed only
+constexpr int64_t kFarthestStride = int64_t{1} << 34; // products of strides and counts stay far from 2^63
 constexpr int64_t kMostColumns = 1 << 24;
 constexpr int64_t kAutomaticBlocks =
     608; // what automatic splits fill: two blocks for each of 304 compute units
@@ -37,6 +38,8 @@ void repair_shape(Shape& s) {
 void repair_strides(Case& c) {
   const Shape& s = c.shape;
   Strides& strides = c.strides;
+  for (const Field& f : fields())
+    if (f.name.starts_with("strides.")) f.set(c, std::clamp<int64_t>(f.get(c), 0, kFarthestStride));
   raise_or_dense(strides.q[2], s.head_dim);
   raise_or_dense(strides.q[1], s.heads * std::max<int64_t>(strides.q[2], s.head_dim));
   raise_or_dense(strides.q[0],
