@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace mqalab {
@@ -29,8 +31,22 @@ std::string fault_name(const CampaignOptions& options) {
   return options.fault ? std::string(options.fault->name) : "";
 }
 
+// One campaign a folder: two would take each other's status files and findings for their own.  Held until the
+// process ends, however it ends.
+void lock_folder(const fs::path& folder) {
+  fs::create_directories(folder);
+  const int fd = ::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0) return;
+  if (fd >= 0) ::close(fd);
+  throw CaseError(
+      fmt::format("{}: another campaign runs in this folder, or it cannot be locked; allowed: one at a time; "
+                  "try: another --out, or wait for its end",
+                  folder.string()));
+}
+
 // A folder belongs to one subject: a corpus and findings of another would be mixed in silently.
 void claim_folder(const CampaignOptions& options) {
+  lock_folder(options.out);
   fs::create_directories(options.out / "findings");
   const fs::path path = options.out / "campaign.json";
   const json known = json::parse(read_whole(path), nullptr, false);

@@ -87,6 +87,14 @@ TEST(Campaign, CtrlCKeepsEverythingAndTheNextStartGoesOn) {
   EXPECT_GE(std::distance(fs::directory_iterator(folder.path / "corpus"), fs::directory_iterator{}), corpus);
 }
 
+TEST(Campaign, AFolderInUseIsRefusedAndItsCampaignGoesOn) {
+  const Folder folder;
+  const pid_t first = start({"fuzz", "--no-gate", "--seconds", "6", "--seed", "1", "--out", folder.path});
+  sleep(2);
+  EXPECT_EQ(run({"fuzz", "--no-gate", "--seconds", "1", "--seed", "2", "--out", folder.path}), 2);
+  EXPECT_EQ(exit_code(first), 0);
+}
+
 TEST(Campaign, AFolderOfAnotherSubjectIsRefused) {
   const Folder folder;
   ASSERT_EQ(run({"fuzz", "--fault", "scale_twice", "--seconds", "20", "--out", folder.path}), 10);
@@ -96,6 +104,7 @@ TEST(Campaign, AFolderOfAnotherSubjectIsRefused) {
 TEST(Campaign, BadUsageIsRefused) {
   EXPECT_EQ(run({"fuzz", "--fault", "no_such_fault"}), 2);
   EXPECT_EQ(run({"fuzz", "--minutes", "-1"}), 2);
+  EXPECT_EQ(run({"fuzz", "--minutes", "nan"}), 2);
   EXPECT_EQ(run({"fuzz", "--colour"}), 2);
   EXPECT_EQ(run({"replay", "/no/such/folder"}), 2);
   EXPECT_EQ(run({"minimize", "/no/such/case.json"}), 2);

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace mqalab {
 namespace {
@@ -142,5 +144,21 @@ std::string config_text(const mqa_config& c) {
   return fmt::format("variant={},chunk_k={},split_kv={},wave_per_eu={}",
                      name_of(static_cast<mqa_variant>(c.variant)), c.chunk_k, c.split_kv, c.wave_per_eu);
 }
+
+namespace {
+CLI::Validator finite(bool zero) {
+  return CLI::Validator(
+      [zero](std::string& text) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool fits = end && !*end && std::isfinite(value) && (zero ? value >= 0 : value > 0);
+        return fits ? "" : fmt::format("{}; allowed: a number {} 0", text, zero ? "from" : "above");
+      },
+      "NUMBER");
+}
+} // namespace
+
+CLI::Validator finite_above_zero() { return finite(false); }
+CLI::Validator finite_from_zero() { return finite(true); }
 
 } // namespace mqalab

@@ -115,6 +115,12 @@ TEST_F(Command, HelpIsCleanAndHasAnExample) {
   }
 }
 
+TEST_F(Command, RefusesAFileNestedTooDeepForRecursion) {
+  const Outcome o = mqalab({"check", file(std::string(100000, '[') + std::string(100000, ']'))});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("nested more than 64 levels deep"));
+}
+
 struct BadUsage {
   std::vector<std::string> words; // CASE stands for a file with `json`
   const char* json;
@@ -156,6 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"check", "no/such.json"}, "", "no/such.json: cannot be read"},
         BadUsage{{"check", "FOLDER"}, "", "is a folder"}, BadUsage{{"check", "CASE"}, "", "not JSON"},
         BadUsage{{"check", "CASE"}, "{\"heads\": 8,}", "not JSON"},
+
         BadUsage{{"check", "CASE"}, "{\"head\": 8}", "unknown field head"},
         BadUsage{{"check", "CASE"}, "{\"heads\": \"8\"}", "heads is \"8\""},
         BadUsage{{"check", "CASE"}, "{\"heads\": 9}", "heads is 9"},

@@ -43,6 +43,10 @@ void add_serve_checks(CLI::App&, ExitCode&); // for our own processes, not in th
 // subcommands.
 int run_command_line(int argc, const char* const* argv, const std::function<void(CLI::App&, ExitCode&)>& add);
 
+// Checks of numbers on the command line; CLI11's own let NaN through.
+CLI::Validator finite_above_zero();
+CLI::Validator finite_from_zero();
+
 // nullptr for an empty name; throws UsageError with the nearest names for an unknown one.
 const Fault* fault_named(const std::string& name);
 // "k=v,..." over `config`; throws UsageError.

@@ -86,6 +86,12 @@ bool forget_errors() {
 
 namespace {
 
+// The host ran short of memory for the simulated device: trouble of the machine, not of the kernel.
+bool short_of_memory(const std::string& message) {
+  return message.find("out of address space") != std::string::npos ||
+         message.find("out of memory") != std::string::npos;
+}
+
 LaunchResult of_status(mqa_status status, const mqa_config& config) {
   const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
   const bool automatic = !config.variant && !config.chunk_k && !config.split_kv && !config.wave_per_eu;
@@ -137,6 +143,7 @@ LaunchResult launch(const mqa_paged_logits_args& args, const mqa_config& config,
   if (result.status == VerdictClass::rejected || error == hipSuccess) return result;
   result.status = error == hipErrorLaunchTimeOut ? VerdictClass::hang : VerdictClass::fault;
   result.message = last_message(error);
+  if (short_of_memory(result.message)) throw DeviceError(result.message);
   return result;
 }
 

@@ -66,9 +66,9 @@ void add_fuzz(CLI::App& app, ExitCode& code) {
   CLI::App* command =
       app.add_subcommand("fuzz", "look for cases that break: gate, corpus, fuzzing, triage, summary");
   command->group("Fuzzing");
-  command->add_option("--minutes", o->minutes, "how long to fuzz (default 10)")->check(CLI::PositiveNumber);
-  command->add_option("--seconds", o->seconds, "the same in seconds")->check(CLI::PositiveNumber);
-  command->add_option("--runs", o->runs, "stop after so many cases")->check(CLI::PositiveNumber);
+  command->add_option("--minutes", o->minutes, "how long to fuzz (default 10)")->check(finite_above_zero());
+  command->add_option("--seconds", o->seconds, "the same in seconds")->check(finite_above_zero());
+  command->add_option("--runs", o->runs, "stop after so many cases")->check(finite_above_zero());
   command->add_option("--workers", o->workers, "processes (default: one a core)")->check(CLI::Range(1, 256));
   command->add_option("--out", o->out,
                       "the campaign's folder; an existing one is continued (default fuzz-out)");

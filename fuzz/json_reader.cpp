@@ -25,11 +25,18 @@ std::string without_tag(std::string what) {
   return end == std::string::npos ? what : what.substr(end + 2);
 }
 
+// Deeper values are no case, and what walks them by recursion would run out of stack.
+constexpr int kDeepest = 64;
+
 struct DuplicateKeyWatch {
   const std::string& origin;
   std::vector<std::set<std::string>> open;
 
-  bool operator()(int, Json::parse_event_t event, Json& parsed) {
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kDeepest)
+      throw CaseError(fmt::format("{}: is nested more than {} levels deep; allowed: one JSON object, such as "
+                                  "{{\"heads\": 32}}",
+                                  origin, kDeepest));
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)

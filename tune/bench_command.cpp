@@ -65,7 +65,7 @@ void add_bench(CLI::App& app, ExitCode& code) {
   command->add_option("--filter", o->filter, "only benchmarks whose name matches this regular expression");
   command->add_option("--shapes", o->shapes,
                       "of the kernel table (--filter kernel, on an H200): a regular expression");
-  command->add_option("--min-time", o->seconds, "seconds for each")->check(CLI::PositiveNumber);
+  command->add_option("--min-time", o->seconds, "seconds for each")->check(finite_above_zero());
   command->add_option("--repetitions", o->repetitions)->check(CLI::Range(1, 1000));
   command->add_flag("--list", o->list, "names only");
   command->add_flag("--json", o->json, "as JSON");

@@ -1,6 +1,7 @@
 // See gate.hpp.  Odd: a bucket of far-apart logits keeps its distance here too (sparse memory makes that
 // cheap), because what it must catch is a 32-bit offset.
 #include "tune/gate.hpp"
+#include "fuzz/device.hpp"
 
 #include "kernels/problem_key.hpp"
 
@@ -48,7 +49,6 @@ std::string status_of(VerdictClass verdict) {
   switch (verdict) {
   case VerdictClass::ok: return "ok";
   case VerdictClass::rejected: return "invalid";
-  case VerdictClass::none: return "launch_failed";
   case VerdictClass::unstable: return "nondeterministic";
   case VerdictClass::fault: return "fault";
   case VerdictClass::hang: return "timeout";
@@ -89,6 +89,8 @@ Certification certify(Oracle& oracle, const Case& problem, const Candidate& cand
     result.edge_shapes = fmt::format("lengths {}; exact and numeric; {} repeats",
                                      fmt::join(c.shape.context_lens, " "), kRepeats);
     if (verdict.verdict == VerdictClass::ok) continue;
+    // No verdict says nothing of the configuration: a quarantine for a machine's trouble would outlive it.
+    if (verdict.verdict == VerdictClass::none) throw DeviceError(verdict.message);
     result.status = status_of(verdict.verdict);
     result.evidence = fmt::format("{}: {}", name(verdict.verdict), verdict.message);
     result.replay = to_json(c, -1);

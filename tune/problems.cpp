@@ -22,8 +22,16 @@ struct Entry {
   std::string origin;
 };
 
+// Deeper values are no problem, and what walks them by recursion would run out of stack.
+constexpr int kDeepest = 64;
+
 json parse(const std::string& text, const std::string& origin) try {
-  return json::parse(text);
+  return json::parse(text, [&](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest)
+      throw CaseError(fmt::format("{}: is nested more than {} levels deep\n  allowed: cases, as objects",
+                                  origin, kDeepest));
+    return true;
+  });
 } catch (const json::exception& e) {
   throw CaseError(origin + ": not JSON: " + e.what());
 }
@@ -38,7 +46,7 @@ std::vector<Entry> whole_file(const json& value, const std::string& origin) {
 }
 
 std::vector<Entry> entries(const std::string& text, const std::string& origin) {
-  if (json::accept(text)) return whole_file(json::parse(text), origin);
+  if (json::accept(text)) return whole_file(parse(text, origin), origin);
   std::vector<Entry> list;
   std::istringstream lines(text);
   int number = 0;

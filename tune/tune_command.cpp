@@ -153,7 +153,7 @@ void add_tune(CLI::App& app, ExitCode& code) {
       ->required();
   command->add_option("--db", o->database, "database to write into; made if it is not there")->required();
   command->add_option("--budget", o->budget, "stop after so many seconds; the same command continues")
-      ->check(CLI::NonNegativeNumber);
+      ->check(finite_from_zero());
   command->add_option("--filter", o->filter, "only problems whose key matches this regular expression");
   command->add_option("--seed", o->seed, "of the order of launches on hardware");
   command->add_option("--shard", o->shard,
