@@ -24,6 +24,10 @@ struct Shape {
   int64_t num_blocks = 0; // 0: as many as the table program needs
   bool lens_per_row = false;
   std::vector<int32_t> context_lens{1}; // batch entries, or batch*next_n with lens_per_row
+  // prefill_logits (batch 1, next_n rows, lens_per_row: context_lens are the ends) and top_k's prefill form: the first
+  // column of every row, batch*next_n entries; empty: 0 everywhere, and top_k takes its decode form.
+  std::vector<int32_t> starts;
+  bool compressed = false; // prefill_logits
   auto operator<=>(const Shape&) const = default;
 };
 
@@ -31,6 +35,10 @@ struct Shape {
 struct Strides {
   std::array<int64_t, 3> q{0, 0, 0};
   int64_t weights = 0, block_table = 0, logits = 0, kv_block = 0;
+  int64_t logits_head = 0; // per_head_logits: between planes
+  int64_t keys = 0;        // cache_write: between input keys; cache_gather: bytes between output keys
+  int64_t key_scales = 0;  // prefill_logits, cache_gather: between scales
+  int64_t indices = 0;     // top_k
   auto operator<=>(const Strides&) const = default;
 };
 
@@ -51,11 +59,28 @@ struct BlockTable {
   auto operator<=>(const BlockTable&) const = default;
 };
 
+// top_k and indexer.
+struct Selection {
+  int32_t k = 1;
+  bool stable = false;
+  auto operator<=>(const Selection&) const = default;
+};
+// cache_write and indexer.
+struct WriterSpec {
+  mqa_key_type key_type = MQA_KEY_BF16;
+  mqa_scale_format scale_format = MQA_SCALE_PLAIN;
+  int32_t skip_every = 0; // every skip_every-th token has slot -1; 0: none
+  auto operator<=>(const WriterSpec&) const = default;
+};
+
 struct Case {
+  Operation op = Operation::paged_logits;
   Shape shape;
   Strides strides;
   BlockTable block_table;
   DataSpec data;
+  Selection selection;
+  WriterSpec writer;
   mqa_config config{0, 0, 0, 0};
 };
 bool operator==(const Case&, const Case&);

@@ -18,12 +18,22 @@ inline constexpr std::array<std::string_view, 3> kLaneNames{"exact", "numeric", 
 inline constexpr std::array<std::string_view, 7> kPatternNames{
     "general", "positive", "address", "one_token", "one_head", "one_dim", "raw_bytes"};
 inline constexpr std::array<std::string_view, 4> kTensorNames{"q", "k", "scale", "weights"};
-inline constexpr std::array<std::string_view, 4> kVariantNames{"auto", "staged", "direct", "wgmma"};
+inline constexpr std::array<std::string_view, 6> kVariantNames{"auto",  "staged",  "direct",
+                                                               "wgmma", "general", "scheduled"};
+inline constexpr std::array<std::string_view, 10> kOperationNames{
+    "paged_mqa_logits", "ragged_mqa_logits", "per_head_mqa_logits", "per_head_ragged_mqa_logits",
+    "per_head_sum",     "prefill_mqa_logits", "top_k",              "cache_write",
+    "cache_gather",     "indexer"};
+inline constexpr std::array<std::string_view, 3> kKeyTypeNames{"bf16", "fp16", "fp32"};
+inline constexpr std::array<std::string_view, 2> kScaleFormatNames{"plain", "power_of_two"};
 
 constexpr std::span<const std::string_view> names_of(mqa_fp8) { return kFp8Names; }
 constexpr std::span<const std::string_view> names_of(mqa_layout) { return kLayoutNames; }
 constexpr std::span<const std::string_view> names_of(mqa_tail) { return kTailNames; }
 constexpr std::span<const std::string_view> names_of(mqa_variant) { return kVariantNames; }
+constexpr std::span<const std::string_view> names_of(Operation) { return kOperationNames; }
+constexpr std::span<const std::string_view> names_of(mqa_key_type) { return kKeyTypeNames; }
+constexpr std::span<const std::string_view> names_of(mqa_scale_format) { return kScaleFormatNames; }
 constexpr std::span<const std::string_view> names_of(TableMode) { return kTableModeNames; }
 constexpr std::span<const std::string_view> names_of(TablePadding) { return kTablePaddingNames; }
 constexpr std::span<const std::string_view> names_of(Lane) { return kLaneNames; }

@@ -92,19 +92,11 @@ bool short_of_memory(const std::string& message) {
          message.find("out of memory") != std::string::npos;
 }
 
-LaunchResult of_status(mqa_status status, const mqa_config& config) {
-  const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
-  const bool automatic = !config.variant && !config.chunk_k && !config.split_kv && !config.wave_per_eu;
-  if (status == MQA_UNSUPPORTED || (status == MQA_INVALID_ARGUMENT && !automatic))
-    return {VerdictClass::rejected, why, {}};
-  return {VerdictClass::fault, why, {}};
-}
-
 LaunchResult launch_production(const mqa_paged_logits_args& args, const mqa_config& config) {
   LaunchResult result;
   result.choice.struct_size = sizeof result.choice;
   const mqa_status status = mqa_paged_logits(&args, &config, nullptr, &result.choice);
-  return status == MQA_OK ? result : of_status(status, config);
+  return status == MQA_OK ? result : started(status, config);
 }
 
 mqa_choice choice_of(const mqa::LaunchConfig& c) {
@@ -116,6 +108,8 @@ mqa_choice choice_of(const mqa::LaunchConfig& c) {
 }
 
 LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& wanted, const Fault& fault) {
+  if (!fault.launch.logits)
+    return {VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault.name), {}};
   std::string why = mqa::why_invalid(args, false);
   if (!why.empty()) return {VerdictClass::rejected, why, {}};
   const mqa::DeviceFacts* facts = mqa::device_facts(&why);
@@ -125,20 +119,36 @@ LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& w
   if (staged.variant == MQA_VARIANT_AUTO) staged.variant = MQA_VARIANT_STAGED;
   if (mqa::resolve_config(args, staged, *facts, &config, &why) != MQA_OK)
     return {VerdictClass::rejected, why, {}};
-  const hipError_t error = fault.launch(mqa::prepare(args, config, *facts), config, nullptr);
-  LaunchResult result{VerdictClass::ok, "", choice_of(config)};
-  if (error == hipErrorInvalidValue)
-    result.status = VerdictClass::rejected,
-    result.message = fmt::format("fault {} is not built for this configuration or head_dim", fault.name);
-  else if (error != hipSuccess)
-    result.status = VerdictClass::fault, result.message = hipGetErrorString(error);
+  const hipError_t error = fault.launch.logits(mqa::prepare(args, config, *facts), config, nullptr);
+  LaunchResult result = started(error, fault);
+  result.choice = choice_of(config);
   return result;
 }
 
 } // namespace
 
+LaunchResult started(mqa_status status, const mqa_config& config) {
+  if (status == MQA_OK) return {};
+  const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
+  const bool automatic = !config.variant && !config.chunk_k && !config.split_kv && !config.wave_per_eu;
+  if (status == MQA_UNSUPPORTED || (status == MQA_INVALID_ARGUMENT && !automatic))
+    return {VerdictClass::rejected, why, {}};
+  return {VerdictClass::fault, why, {}};
+}
+
+LaunchResult started(hipError_t error, const Fault& fault) {
+  if (error == hipSuccess) return {};
+  if (error != hipErrorInvalidValue) return {VerdictClass::fault, hipGetErrorString(error), {}};
+  return {VerdictClass::rejected,
+          fmt::format("fault {} is not built for this configuration or head_dim", fault.name),
+          {}};
+}
+
 LaunchResult launch(const mqa_paged_logits_args& args, const mqa_config& config, const Fault* fault) {
-  LaunchResult result = fault ? launch_fault(args, config, *fault) : launch_production(args, config);
+  return finished(fault ? launch_fault(args, config, *fault) : launch_production(args, config));
+}
+
+LaunchResult finished(LaunchResult result) {
   const hipError_t error = hipDeviceSynchronize();
   if (result.status == VerdictClass::rejected || error == hipSuccess) return result;
   result.status = error == hipErrorLaunchTimeOut ? VerdictClass::hang : VerdictClass::fault;

@@ -56,6 +56,12 @@ struct LaunchResult {
 // Launches the production kernel (fault == nullptr) or a planted fault and waits for it.
 LaunchResult launch(const mqa_paged_logits_args&, const mqa_config&, const Fault*);
 
+// The same in two steps, for operations of their own: what the entry point or a planted launcher said, then what the
+// device says once it is done.  `config`: what was asked for, {} when the operation takes none.
+LaunchResult started(mqa_status, const mqa_config& config = {});
+LaunchResult started(hipError_t, const Fault&);
+LaunchResult finished(LaunchResult started);
+
 // The device's errors so far are forgotten.  False: they cannot be, because a fault on real hardware poisons
 // the process.
 bool forget_errors();

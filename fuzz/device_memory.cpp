@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kCanary = 0x7fd5a3c6u; // a NaN, so that a guard read as a number shows
 constexpr int64_t kCompared_bytes = 4 << 20;
-constexpr int64_t kGuard_words = DeviceLogits::kGuard_bytes / 4;
+constexpr int64_t kGuard_words = GuardedWords::kGuard_bytes / 4;
 
 void upload_filled(DeviceBuffer& to, const SparseBuffer& from) {
   to.resize(from.size());
@@ -97,51 +97,52 @@ std::optional<std::string> DeviceInputs::changed(const Problem& p, const Tensors
   return {};
 }
 
-void DeviceLogits::resize(const Problem& p) {
-  bytes_ = logits_bytes(p);
-  if (buffer_.resize(bytes_ + 2 * kGuard_bytes)) write_guards();
+void GuardedWords::resize(int64_t words) {
+  words_ = words;
+  if (buffer_.resize(4 * words + 2 * kGuard_bytes)) write_guards();
 }
 
-void DeviceLogits::write_guards() {
+void GuardedWords::write_guards() {
   const std::vector<uint32_t> canaries(kGuard_words, kCanary);
   buffer_.upload(0, canaries.data(), kGuard_bytes);
-  buffer_.upload(kGuard_bytes + bytes_, canaries.data(), kGuard_bytes);
+  buffer_.upload(kGuard_bytes + 4 * words_, canaries.data(), kGuard_bytes);
 }
 
-void DeviceLogits::prefill(const Watch& watch, uint64_t salt) {
-  for (const Window& w : watch.windows) {
+void GuardedWords::prefill(std::span<const Window> windows, uint64_t salt) {
+  for (const Window& w : windows) {
     staging_.resize(static_cast<size_t>(w.size()));
     for (int64_t i = 0; i < w.size(); ++i) staging_[i] = sentinel(salt, w.begin + i);
     buffer_.upload(kGuard_bytes + 4 * w.begin, staging_.data(), 4 * w.size());
   }
 }
 
-void DeviceLogits::prefill_all(uint32_t word) {
-  staging_.assign(static_cast<size_t>(bytes_ / 4), word);
-  buffer_.upload(kGuard_bytes, staging_.data(), bytes_);
+void GuardedWords::prefill_all(uint32_t word) {
+  staging_.assign(static_cast<size_t>(words_), word);
+  buffer_.upload(kGuard_bytes, staging_.data(), 4 * words_);
 }
 
-void DeviceLogits::read(const Watch& watch, std::vector<uint32_t>& cells) const {
-  cells.resize(static_cast<size_t>(watch.cells));
-  for (const Window& w : watch.windows)
+void GuardedWords::read(std::span<const Window> windows, std::vector<uint32_t>& cells) const {
+  const int64_t count = windows.empty() ? 0 : windows.back().first + windows.back().size();
+  cells.resize(static_cast<size_t>(count));
+  for (const Window& w : windows)
     buffer_.download(kGuard_bytes + 4 * w.begin, cells.data() + w.first, 4 * w.size());
 }
 
-void DeviceLogits::read_all(std::vector<float>& out) const {
-  out.resize(static_cast<size_t>(bytes_ / 4));
-  buffer_.download(kGuard_bytes, out.data(), bytes_);
+void GuardedWords::read_all(std::vector<uint32_t>& out) const {
+  out.resize(static_cast<size_t>(words_));
+  buffer_.download(kGuard_bytes, out.data(), 4 * words_);
 }
 
-std::optional<DeviceLogits::DeadCanary> DeviceLogits::dead_canary() {
+std::optional<GuardedWords::DeadCanary> GuardedWords::dead_canary() {
   std::optional<DeadCanary> dead;
   staging_.resize(kGuard_words);
   const auto differs = [](uint32_t word) { return word != kCanary; };
   buffer_.download(0, staging_.data(), kGuard_bytes);
   if (const auto it = std::find_if(staging_.rbegin(), staging_.rend(), differs); it != staging_.rend())
     dead = {-1 - (it - staging_.rbegin()), *it};
-  buffer_.download(kGuard_bytes + bytes_, staging_.data(), kGuard_bytes);
+  buffer_.download(kGuard_bytes + 4 * words_, staging_.data(), kGuard_bytes);
   if (const auto it = std::find_if(staging_.begin(), staging_.end(), differs); it != staging_.end())
-    dead = {bytes_ / 4 + (it - staging_.begin()), *it};
+    dead = {words_ + (it - staging_.begin()), *it};
   if (dead) write_guards();
   return dead;
 }

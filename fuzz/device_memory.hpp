@@ -1,12 +1,12 @@
 // The tensors of one case on the device.  Inputs: exact allocations, only the filled ranges are copied.
-// Logits: between two guard zones of canaries; watched cells are prefilled with sentinels and read back,
-// never the whole of a huge buffer.
+// Outputs lie between two guard zones.
 #pragma once
 #include "fuzz/device.hpp"
 #include "fuzz/watch.hpp"
 #include "refimpl/generate.hpp"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace mqalab {
@@ -24,19 +24,23 @@ private:
   DeviceBuffer q_, kv_cache_, weights_, context_lens_, block_table_;
 };
 
-class DeviceLogits {
+// An output on the device, 32-bit words between two guard zones of canaries.  Watched words are prefilled with
+// sentinels (sentinel.hpp) and read back, never the whole of a huge buffer.
+class GuardedWords {
 public:
   static constexpr int64_t kGuard_bytes = 64 << 10;
-  void resize(const Problem&);
-  float* data() const { return reinterpret_cast<float*>(buffer_.data() + kGuard_bytes); }
-  void prefill(const Watch&, uint64_t salt);
+  void resize(int64_t words);
+  uint8_t* data() const { return buffer_.data() + kGuard_bytes; }
+  float* floats() const { return reinterpret_cast<float*>(data()); }
+  int64_t words() const { return words_; }
+  void prefill(std::span<const Window>, uint64_t salt);
   void prefill_all(uint32_t word);
-  void read(const Watch&, std::vector<uint32_t>& cells) const;
-  void read_all(std::vector<float>& out) const;
-  // The element nearest to the logits whose canary is gone: negative before them, from the end on behind
-  // them.
+  // Cells in the order of the windows.
+  void read(std::span<const Window>, std::vector<uint32_t>& cells) const;
+  void read_all(std::vector<uint32_t>& out) const;
+  // The word nearest to the output whose canary is gone: negative before it, from words() on behind it.
   struct DeadCanary {
-    int64_t element;
+    int64_t word;
     uint32_t got;
   };
   std::optional<DeadCanary> dead_canary();
@@ -44,7 +48,7 @@ public:
 private:
   void write_guards();
   DeviceBuffer buffer_;
-  int64_t bytes_ = 0;
+  int64_t words_ = 0;
   std::vector<uint32_t> staging_;
 };
 

@@ -11,13 +11,27 @@ namespace mqalab {
 
 enum class FaultKind : uint8_t { must_kill, must_survive };
 
+// The launcher that stands in for the production one; exactly one is set.
+struct FaultLaunch {
+  mqa::LaunchFn logits = nullptr;
+  mqa::HeadSumFn head_sum = nullptr;
+  mqa::TopKFn top_k = nullptr;
+  mqa::CacheWriteFn cache_write = nullptr;
+  mqa::CacheGatherFn cache_gather = nullptr;
+  constexpr FaultLaunch(mqa::LaunchFn f) : logits(f) {}
+  constexpr FaultLaunch(mqa::HeadSumFn f) : head_sum(f) {}
+  constexpr FaultLaunch(mqa::TopKFn f) : top_k(f) {}
+  constexpr FaultLaunch(mqa::CacheWriteFn f) : cache_write(f) {}
+  constexpr FaultLaunch(mqa::CacheGatherFn f) : cache_gather(f) {}
+};
+
 struct Fault {
   std::string_view name;   // out_offset_32
   std::string_view breaks; // one line: what it changes
   std::string_view sees;   // the verdict class that must come out
   FaultKind kind;
-  mqa::LaunchFn launch;           // same signature as the production launcher
-  const char* witness;            // JSON of a small case known to kill it (or to be survived)
+  FaultLaunch launch;
+  const char* witness;            // JSON of a small case known to kill it (or to be survived); its op is the fault's
   bool needs_lds_checker = false; // on real hardware it may go unseen
 };
 

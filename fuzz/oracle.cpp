@@ -3,16 +3,16 @@
 // more launches spent on telling the causes apart.
 #include "fuzz/oracle.hpp"
 
-#include "fuzz/device_memory.hpp"
 #include "fuzz/judge.hpp"
 #include "fuzz/refusal.hpp"
 #include "fuzz/signature.hpp"
 #include "fuzz/splitmix.hpp"
+#include "fuzz/trials.hpp"
 
 #include <fmt/format.h>
 
 #include <bit>
-#include <deque>
+#include <cstring>
 #include <new>
 
 namespace mqalab {
@@ -50,13 +50,6 @@ TablePadding other_padding(const Problem& p, TablePadding first) {
                                                               : TablePadding::poisoned;
 }
 
-Verdict plain(VerdictClass verdict, std::string message, std::string pattern = "") {
-  Verdict v;
-  v.verdict = verdict, v.message = std::move(message);
-  v.signature = {verdict, std::move(pattern), ""};
-  return v;
-}
-
 // A simulator's message names addresses; the pattern keeps only what stays the same from run to run.
 std::string fault_pattern(const std::string& message) {
   for (const char* word : {"writes", "reads", "LDS", "hung", "not implemented", "refused"})
@@ -66,19 +59,39 @@ std::string fault_pattern(const std::string& message) {
 
 } // namespace
 
+Verdict plain(VerdictClass verdict, std::string message, std::string pattern) {
+  Verdict v;
+  v.verdict = verdict, v.message = std::move(message);
+  v.signature = {verdict, std::move(pattern), ""};
+  return v;
+}
+
+Verdict did_not_run(const LaunchResult& ran) {
+  Verdict v =
+      plain(ran.status, fmt::format("{}: {}", name(ran.status), ran.message), fault_pattern(ran.message));
+  v.launched = ran.choice;
+  return v;
+}
+
+uint64_t TrialMemory::fresh_salt() { return splitmix(0x6d71616c6162ull, ++launches); }
+
+void TrialMemory::retire(uint64_t salt) {
+  old_salts.push_front(salt);
+  if (old_salts.size() > 8) old_salts.pop_back();
+}
+
 struct Oracle::Impl {
-  DeviceInputs inputs;
-  DeviceLogits logits;
-  std::deque<uint64_t> old_salts;
-  uint64_t launches = 0;
+  TrialMemory memory;
   bool lost = false;
 
   Verdict run_trial(const Case&, const Fault*, const OracleOptions&);
-
-  uint64_t fresh_salt() { return splitmix(0x6d71616c6162ull, ++launches); }
-  void retire(uint64_t salt) {
-    old_salts.push_front(salt);
-    if (old_salts.size() > 8) old_salts.pop_back();
+  Verdict try_logits(const Case&, const Fault*, const OracleOptions&);
+  std::vector<float> all_logits() const {
+    std::vector<uint32_t> words;
+    memory.outputs[0].read_all(words);
+    std::vector<float> out(words.size());
+    std::memcpy(out.data(), words.data(), 4 * words.size());
+    return out;
   }
 };
 
@@ -87,18 +100,18 @@ namespace {
 // One case on its way through the questions.
 class Trial {
 public:
-  Trial(DeviceInputs& inputs, DeviceLogits& logits, const Case& c, const Fault* fault,
+  Trial(DeviceInputs& inputs, GuardedWords& logits, const Case& c, const Fault* fault,
         const OracleOptions& options)
       : inputs_(inputs), logits_(logits), case_(c), fault_(fault), options_(options), problem_(resolve(c)),
         watch_(problem_), tensors_(generate(problem_, c.data, Poison::nan_codes)) {}
 
   LaunchResult launch_with(const Setup& setup, std::vector<uint32_t>& cells) {
     put_inputs(setup.other_poison);
-    logits_.resize(problem_);
-    logits_.prefill(watch_, setup.salt);
+    logits_.resize(logits_bytes(problem_) / 4);
+    logits_.prefill(watch_.windows, setup.salt);
     apply_stress(stress(setup));
-    const LaunchResult result = launch(inputs_.args(problem_, logits_.data()), case_.config, fault_);
-    if (result.status == VerdictClass::ok) logits_.read(watch_, cells);
+    const LaunchResult result = launch(inputs_.args(problem_, logits_.floats()), case_.config, fault_);
+    if (result.status == VerdictClass::ok) logits_.read(watch_.windows, cells);
     return result;
   }
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
@@ -152,15 +165,15 @@ private:
     const auto dead = logits_.dead_canary();
     if (!dead) return;
     const int64_t end = problem_.rows() * problem_.logits_stride;
-    const std::string where = dead->element < 0
-                                  ? fmt::format("{} elements before the first row", -dead->element)
-                                  : fmt::format("{} elements behind the last row", dead->element - end);
+    const std::string where = dead->word < 0
+                                  ? fmt::format("{} elements before the first row", -dead->word)
+                                  : fmt::format("{} elements behind the last row", dead->word - end);
     v.verdict = VerdictClass::guard;
     v.message = fmt::format("guard: the zone around the logits was written, {}", where);
     v.signature = {v.verdict, "guard written",
-                   dead->element < 0 ? "before the first row" : "behind the last row"};
-    const int64_t row = dead->element < 0 ? -1 : problem_.rows();
-    const int64_t column = dead->element < 0 ? dead->element : dead->element - end;
+                   dead->word < 0 ? "before the first row" : "behind the last row"};
+    const int64_t row = dead->word < 0 ? -1 : problem_.rows();
+    const int64_t column = dead->word < 0 ? dead->word : dead->word - end;
     v.first_bad = {{row, column, std::bit_cast<float>(dead->got), 0, 0, "outside the logits"}};
     v.cells_bad = 1;
   }
@@ -173,7 +186,7 @@ private:
   }
 
   DeviceInputs& inputs_;
-  DeviceLogits& logits_;
+  GuardedWords& logits_;
   const Case& case_;
   const Fault* fault_;
   const OracleOptions& options_;
@@ -182,13 +195,6 @@ private:
   Tensors tensors_;
   std::optional<bool> uploaded_;
 };
-
-Verdict did_not_run(const LaunchResult& ran) {
-  Verdict v =
-      plain(ran.status, fmt::format("{}: {}", name(ran.status), ran.message), fault_pattern(ran.message));
-  v.launched = ran.choice;
-  return v;
-}
 
 // Which of the three differences between two launches made the results differ?
 struct Cause {
@@ -245,19 +251,30 @@ Verdict after_a_fault(Verdict v) {
 } // namespace
 
 Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleOptions& options) {
-  Trial trial(inputs, logits, c, fault, options);
-  const Setup first{fresh_salt()};
+  switch (c.op) {
+  case Operation::top_k: return try_top_k(memory, c, fault, options);
+  case Operation::cache_write: return try_cache_write(memory, c, fault, options);
+  case Operation::cache_gather: return try_cache_gather(memory, c, fault, options);
+  case Operation::indexer: return try_indexer(memory, c, fault, options);
+  default: return try_logits(c, fault, options);
+  }
+}
+
+Verdict Oracle::Impl::try_logits(const Case& c, const Fault* fault, const OracleOptions& options) {
+  auto& old_salts = memory.old_salts;
+  Trial trial(memory.inputs, memory.outputs[0], c, fault, options);
+  const Setup first{memory.fresh_salt()};
   std::vector<uint32_t> cells, again;
   LaunchResult ran = trial.launch_with(first, cells);
   if (ran.status != VerdictClass::ok) return did_not_run(ran);
   Verdict v = trial.judge_first(first, ran, cells, {old_salts.begin(), old_salts.end()});
-  retire(first.salt);
+  memory.retire(first.salt);
   if (v.verdict != VerdictClass::ok) return v;
   const int more = std::max(options.repeats - 1, options.second_sentinel || options.read_set ? 1 : 0);
   for (int i = 1; i <= more; ++i) {
-    const Setup next = shaken(options, first, fresh_salt(), static_cast<uint64_t>(i));
+    const Setup next = shaken(options, first, memory.fresh_salt(), static_cast<uint64_t>(i));
     ran = trial.launch_with(next, again);
-    retire(next.salt);
+    memory.retire(next.salt);
     if (ran.status != VerdictClass::ok) return did_not_run(ran);
     auto seen = trial.compare(trial.output(first, cells), trial.output(next, again));
     if (seen.empty()) continue;
@@ -302,14 +319,14 @@ std::vector<float> Oracle::run(const Case& c, const Fault* fault, mqa_choice* la
   std::vector<float> out;
   try {
     const Problem p = resolve(c);
-    impl_->inputs.upload(p, generate(p, c.data, Poison::nan_codes));
-    impl_->logits.resize(p);
-    impl_->logits.prefill_all(kRunPrefill);
+    impl_->memory.inputs.upload(p, generate(p, c.data, Poison::nan_codes));
+    impl_->memory.outputs[0].resize(logits_bytes(p) / 4);
+    impl_->memory.outputs[0].prefill_all(kRunPrefill);
     apply_stress({0, false, false, most_instructions(p)});
-    const LaunchResult ran = launch(impl_->inputs.args(p, impl_->logits.data()), c.config, fault);
+    const LaunchResult ran = launch(impl_->memory.inputs.args(p, impl_->memory.outputs[0].floats()), c.config, fault);
     if (launched) *launched = ran.choice;
     if (ran.status == VerdictClass::ok)
-      impl_->logits.read_all(out);
+      out = impl_->all_logits();
     else
       *error = fmt::format("{}: {}", name(ran.status), ran.message), impl_->lost = !forget_errors();
   } catch (const DeviceError& e) {

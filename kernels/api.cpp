@@ -1,18 +1,17 @@
 // The C API: validate, choose, launch.  No exception leaves it; a message goes to the calling thread.
+#include "kernels/api_support.hpp"
 #include "kernels/choose.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/mqa.h"
 
 #include <cstdio>
 #include <cstring>
-#include <exception>
 
 extern "C" const char mqa_kernel_hash_text[]; // generated at build time from the compiled kernels
 
 namespace mqa {
-namespace {
 
-thread_local char last_error[512];
+static thread_local char last_error[512];
 
 mqa_status fail(mqa_status status, const std::string& message) {
   snprintf(last_error, sizeof last_error, "%s", message.c_str());
@@ -22,6 +21,12 @@ mqa_status succeed() {
   last_error[0] = 0;
   return MQA_OK;
 }
+mqa_status launched(hipError_t error) {
+  if (error == hipSuccess) return succeed();
+  return fail(MQA_DEVICE_ERROR, std::string("the launch failed: ") + hipGetErrorString(error));
+}
+
+namespace {
 
 mqa_choice explicit_choice(const mqa_config& config) {
   mqa_choice choice{};
@@ -84,15 +89,6 @@ mqa_status plan(const mqa_paged_logits_args* args, const mqa_config* wanted, boo
   return MQA_OK;
 }
 
-// Runs an entry point's body; whatever is thrown inside becomes a status.
-template <class Body> mqa_status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::exception& e) {
-    return fail(MQA_DEVICE_ERROR, std::string("unexpected: ") + e.what());
-  }
-}
-
 } // namespace
 } // namespace mqa
 
@@ -107,10 +103,8 @@ mqa_status mqa_paged_logits(const mqa_paged_logits_args* args, const mqa_config*
     if (const auto status = plan(args, wanted, false, &choice, &config, &device); status != MQA_OK)
       return status;
     if (const auto status = give(choice, to); status != MQA_OK) return status;
-    const hipError_t error =
-        launch_paged_logits(prepare(*args, config, *device), config, static_cast<hipStream_t>(stream));
-    if (error == hipSuccess) return succeed();
-    return fail(MQA_DEVICE_ERROR, std::string("the launch failed: ") + hipGetErrorString(error));
+    return launched(
+        launch_paged_logits(prepare(*args, config, *device), config, static_cast<hipStream_t>(stream)));
   });
 }
 
@@ -175,6 +169,8 @@ const char* mqa_variant_name(int32_t variant) {
   case MQA_VARIANT_STAGED: return "staged";
   case MQA_VARIANT_DIRECT: return "direct";
   case MQA_VARIANT_WGMMA: return "wgmma";
+  case MQA_VARIANT_GENERAL: return "general";
+  case MQA_VARIANT_SCHEDULED: return "scheduled";
   default: return nullptr;
   }
 }

@@ -10,17 +10,28 @@
 
 namespace mqa {
 
+// What becomes of the products of heads and keys, and how a row's columns lie: each is a compiled kernel of its own.
+// Paged and ragged keys differ in data only.
+enum class Form : uint8_t { head_sum, per_head, prefill };
+
 // A configuration with every field resolved, and what the launch needs besides.
 struct LaunchConfig {
   mqa_variant variant;
   int32_t chunk_k, split_kv, wave_per_eu;
   uint32_t lds_bytes; // dynamic, per block
-  int32_t workers;    // blocks of the wgmma variant
+  int32_t workers;    // blocks of the wgmma and scheduled variants
+  Form form = Form::head_sum;
 };
 
 // Starts the kernel; hipErrorInvalidValue when it has no instance for the head_dim or configuration.
 using LaunchFn = hipError_t (*)(const PagedArgs&, const LaunchConfig&, hipStream_t);
 hipError_t launch_paged_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
+
+// The operations that are not logits take the caller's validated arguments as they are, and have one configuration.
+using HeadSumFn = hipError_t (*)(const mqa_head_sum_args&, hipStream_t);
+using TopKFn = hipError_t (*)(const mqa_top_k_args&, hipStream_t);
+using CacheWriteFn = hipError_t (*)(const mqa_cache_write_args&, hipStream_t);
+using CacheGatherFn = hipError_t (*)(const mqa_cache_gather_args&, hipStream_t);
 
 // What the host knows of the current device; cached per device ordinal.
 struct DeviceFacts {

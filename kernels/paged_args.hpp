@@ -26,6 +26,21 @@ struct PagedArgs {
   // Flags, 32-bit so that the device reads them as scalars.
   int32_t shuffled, fnuz, tail_neg_inf, lens_per_row;
   int32_t aligned16; // every key chunk starts at a multiple of 16 bytes
+
+  // ---- the other forms ----
+  // Ragged keys: sequence b owns entries [slot_prefix[b], slot_prefix[b+1]) of block_table; nullptr: paged.
+  const int32_t* slot_prefix;
+  // Contiguous keys (prefill): block_table is nullptr, a token's block id is its position, block_size is 1.  A
+  // "sequence" is then a tile of next_n rows, the last one partial; context_lens are the rows' ends.
+  const int32_t* row_starts; // first key of every row; nullptr: 0
+  int32_t total_rows;        // batch * next_n, or the rows of a prefill
+  int32_t compressed;        // prefill: column = key - first key of the row
+  // Scales: scale of token t of block i is at scale_base + i*scale_block_stride_bytes + scale_start_bytes + 4*t.  Paged:
+  // kv_cache, kv_block_stride_bytes, block_size*head_dim; prefill: k_scales, its stride, 0.
+  const uint8_t* scale_base;
+  int64_t scale_block_stride_bytes;
+  int32_t scale_start_bytes;
+  int64_t logits_stride_head; // per-head logits: elements between planes; else 0
 };
 
 } // namespace mqa

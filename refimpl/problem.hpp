@@ -9,8 +9,36 @@
 
 namespace mqalab {
 
+// The operations of libmqa, and `indexer`: cache_write, paged_logits and top_k one after the other.
+enum class Operation : uint8_t {
+  paged_logits,
+  ragged_logits,
+  per_head_logits,
+  per_head_ragged_logits,
+  head_sum, // per_head_logits, then mqa_head_sum over its output
+  prefill_logits,
+  top_k,
+  cache_write,
+  cache_gather,
+  indexer
+};
+// Those whose output is logits, judged by the reference in double.
+constexpr bool makes_logits(Operation op) { return op <= Operation::prefill_logits; }
+constexpr bool is_per_head(Operation op) {
+  return op == Operation::per_head_logits || op == Operation::per_head_ragged_logits;
+}
+constexpr bool is_ragged(Operation op) {
+  return op == Operation::ragged_logits || op == Operation::per_head_ragged_logits;
+}
+
 // Shapes and strides of one call.  Strides as in mqa.h: elements unless named _bytes.
+//
+// Prefill is a problem of batch 1 and next_n = S rows with lengths per row: context_lens are the ends, row_starts the
+// starts, num_blocks the keys (block_size 1, no table), max_model_len the output's columns, kv_block_stride_bytes the
+// stride of k.  Ragged: block_size 1, block_table the flat list of slots in the order of the sequences, context_lens
+// their lengths (from slot_prefix, never negative).
 struct Problem {
+  Operation op = Operation::paged_logits;
   int32_t batch = 1, next_n = 1, heads = 8, head_dim = 128, block_size = 1;
   mqa_layout layout = MQA_PLANAR;
   mqa_fp8 fp8 = MQA_E4M3FN;
@@ -21,6 +49,18 @@ struct Problem {
   std::vector<int32_t> block_table;  // batch * block_table_stride entries, padding included
   int64_t q_stride_batch = 0, q_stride_next = 0, q_stride_head = 0;
   int64_t weights_stride = 0, block_table_stride = 0, logits_stride = 0, kv_block_stride_bytes = 0;
+
+  std::vector<int32_t> row_starts;   // rows() entries: prefill_logits, and top_k in its prefill form; else empty
+  bool compressed = false;           // prefill_logits
+  int64_t logits_stride_head = 0;    // per head
+  int64_t key_scales_stride = 0;     // prefill_logits, cache_gather: elements between scales
+  int64_t keys_stride = 0;           // cache_write: elements; cache_gather: bytes
+  int32_t k = 1;                     // top_k, indexer
+  bool stable = false;               // top_k, indexer
+  int64_t indices_stride = 0;        // top_k, indexer: elements
+  mqa_key_type key_type = MQA_KEY_BF16;               // cache_write, indexer
+  mqa_scale_format scale_format = MQA_SCALE_PLAIN;    // cache_write, indexer
+  int32_t skip_every = 0; // cache_write: every skip_every-th token has slot -1; 0: none
 
   int64_t rows() const { return int64_t{batch} * next_n; }
   // Columns of row r that hold a value: [0, limit(r)).

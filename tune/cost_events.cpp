@@ -20,7 +20,7 @@ constexpr int kMostLaunches = 64;
 
 struct Arena {
   DeviceInputs inputs;
-  DeviceLogits logits;
+  GuardedWords logits;
 };
 
 class EventMeter final : public CostMeter {
@@ -32,7 +32,7 @@ public:
     for (int64_t i = 0; i < count; ++i) {
       arenas_.push_back(std::make_unique<Arena>());
       arenas_.back()->inputs.upload(problem_, tensors);
-      arenas_.back()->logits.resize(problem_);
+      arenas_.back()->logits.resize(logits_bytes(problem_) / 4);
     }
     cold_ = count * bytes >= kRotatedBytes;
     require(hipEventCreate(&begin_), "hipEventCreate");
@@ -61,11 +61,11 @@ private:
     std::string why;
     const mqa::DeviceFacts* device = mqa::device_facts(&why);
     Arena& arena = *arenas_[next_++ % arenas_.size()];
-    const mqa_paged_logits_args args = arena.inputs.args(problem_, arena.logits.data());
+    const mqa_paged_logits_args args = arena.inputs.args(problem_, arena.logits.floats());
     mqa::LaunchConfig config{};
     if (!device || mqa::resolve_config(args, candidate.config, *device, &config, &why) != MQA_OK)
       throw DeviceError(why);
-    const mqa::LaunchFn launcher = candidate.fault ? candidate.fault->launch : &mqa::launch_paged_logits;
+    const mqa::LaunchFn launcher = candidate.fault ? candidate.fault->launch.logits : &mqa::launch_paged_logits;
     require(launcher(mqa::prepare(args, config, *device), config, nullptr), "kernel launch");
   }
 

@@ -19,7 +19,7 @@ public:
       : whole_(resolve(problem)), part_(resolve(clipped(problem, kMostTokens))),
         factor_(static_cast<double>(whole_.batch) / std::max(1, part_.batch)) {
     inputs_.upload(part_, generate(part_, {Lane::numeric, Pattern::general, 1, {}}));
-    logits_.resize(part_);
+    logits_.resize(logits_bytes(part_) / 4);
   }
 
   double microseconds(const Candidate& candidate) override {
@@ -54,7 +54,7 @@ private:
     apply_stress({}); // the gate may have left another schedule and poison behind
     const int before = amdsim_collect_counts(1);
     const LaunchResult result =
-        launch(inputs_.args(part_, logits_.data()), resolved(candidate.config), candidate.fault);
+        launch(inputs_.args(part_, logits_.floats()), resolved(candidate.config), candidate.fault);
     amdsim_counts c{};
     c.struct_size = sizeof c;
     const bool counted = amdsim_counts_last(&c) == 0;
@@ -84,7 +84,7 @@ private:
   Problem whole_, part_;
   double factor_;
   DeviceInputs inputs_;
-  DeviceLogits logits_;
+  GuardedWords logits_;
   std::string note_;
 };
 

@@ -36,11 +36,11 @@ BENCHMARK_CAPTURE(check, numeric, Lane::numeric)->Arg(2049)->Unit(benchmark::kMi
 void kernel_launch(benchmark::State& state) {
   const Problem problem = resolve(decode_case(32, static_cast<int32_t>(state.range(0)), Lane::numeric));
   DeviceInputs inputs;
-  DeviceLogits logits;
+  GuardedWords logits;
   inputs.upload(problem, generate(problem, {Lane::numeric, Pattern::general, 1, {}}));
-  logits.resize(problem);
+  logits.resize(logits_bytes(problem) / 4);
   apply_stress({});
-  for (auto _ : state) launch(inputs.args(problem, logits.data()), {}, nullptr);
+  for (auto _ : state) launch(inputs.args(problem, logits.floats()), {}, nullptr);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(kernel_launch)->Arg(64)->Arg(2049)->Unit(benchmark::kMicrosecond);

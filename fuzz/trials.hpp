@@ -1,0 +1,35 @@
+// One trial per operation that is not logits: runs the case on the device and judges it, in the oracle's order of
+// questions (oracle.hpp).  Preconditions: the case is legal, the device has no error pending.
+#pragma once
+#include "fuzz/device_memory.hpp"
+#include "fuzz/oracle.hpp"
+
+#include <array>
+#include <deque>
+
+namespace mqalab {
+
+// What the trials of one oracle share: device memory, kept from case to case, and the salts of the prefills.
+struct TrialMemory {
+  DeviceInputs inputs;
+  std::array<GuardedWords, 2> outputs;
+  std::array<DeviceBuffer, 6> buffers;
+  std::deque<uint64_t> old_salts; // of earlier launches, the newest first: how stale output is told
+  uint64_t launches = 0;
+
+  uint64_t fresh_salt();
+  void retire(uint64_t salt);
+};
+
+Verdict try_top_k(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
+Verdict try_cache_write(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
+Verdict try_cache_gather(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
+// cache_write, paged_logits and top_k, each judged against its own input.
+Verdict try_indexer(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
+
+// A verdict without cells.
+Verdict plain(VerdictClass, std::string message, std::string pattern = "");
+// Of a launch that did not end well.
+Verdict did_not_run(const LaunchResult&);
+
+} // namespace mqalab
