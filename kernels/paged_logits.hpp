@@ -184,23 +184,27 @@ __device__ void store_logit(const PagedArgs& a, int64_t sequence, int n, int32_t
   if (position < end && (seen || R::fills_tail(a)))
     R::store(a.logits, R::logit_offset(a, row, position), seen ? logit : kNegInf);
 }
+// Columns of all rows, by the whole block.
+template <class Arch, class R>
+__device__ void fill_columns(const PagedArgs& a, const Place& at, Range columns) {
+  for (int n = 0; n < R::rows_of(a); ++n)
+    for (int32_t column = columns.begin + at.thread; column < columns.end; column += Arch::kThreads)
+      R::store(a.logits, R::logit_offset(a, at.sequence * a.next_n + n, column), kNegInf);
+}
 // Columns [needed, MML) of all rows; the splits share them evenly.  Those before `needed` were stored with
 // the values.
 template <class Arch, class R>
 __device__ void fill_tail(const PagedArgs& a, const Place& at, int32_t needed) {
   if (!R::fills_tail(a)) return;
   const Range share = R::split_range(most(0, R::tail_end(a) - needed), a.splits, at.split);
-  for (int n = 0; n < R::rows_of(a); ++n)
-    for (int32_t i = share.begin + at.thread; i < share.end; i += Arch::kThreads)
-      R::store(a.logits, R::logit_offset(a, at.sequence * a.next_n + n, needed + i), kNegInf);
+  fill_columns<Arch, R>(a, at, {needed + share.begin, needed + share.end});
 }
 
 // ---- kernel
 // ---------------------------------------------------------------------------------------------------
+// Tokens of the sequence, by the whole block: its waves take units of kLanes in turn.
 template <class Arch, class R, int D, class Queries>
-__device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& queries, int32_t needed) {
-  const Range chunks = R::split_range(R::chunk_count(needed, a.chunk_tokens), a.splits, at.split);
-  const Range tokens = R::token_range(chunks, a.chunk_tokens, needed);
+__device__ void serve_tokens(const PagedArgs& a, const Place& at, const Queries& queries, Range tokens) {
   const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
   constexpr int kWaves = Arch::kThreads / Arch::kLanes;
   for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end;
@@ -212,6 +216,12 @@ __device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& 
                      R::scaled(sum, keys.scale));
     }
   }
+}
+
+template <class Arch, class R, int D, class Queries>
+__device__ void serve_split(const PagedArgs& a, const Place& at, const Queries& queries, int32_t needed) {
+  const Range chunks = R::split_range(R::chunk_count(needed, a.chunk_tokens), a.splits, at.split);
+  serve_tokens<Arch, R, D>(a, at, queries, R::token_range(chunks, a.chunk_tokens, needed));
   fill_tail<Arch, R>(a, at, needed);
 }
 
