@@ -1,4 +1,4 @@
-// Fills in a configuration and turns the caller's arguments into the kernel's.
+// Fills in a configuration.
 #include "kernels/arch/arch.hpp"
 #include "kernels/hopper/limits.hpp"
 #include "kernels/launch.hpp"
@@ -121,52 +121,6 @@ mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& want
   }
   *config = c;
   return MQA_OK;
-}
-
-PagedArgs prepare(const mqa_paged_logits_args& a, const LaunchConfig& config, const DeviceFacts&) {
-  const bool shuffled = a.layout == MQA_SHUFFLED;
-  PagedArgs p{};
-  p.q = a.q;
-  p.kv_cache = a.kv_cache;
-  p.weights = a.weights;
-  p.context_lens = a.context_lens;
-  p.block_table = a.block_table;
-  p.logits = a.logits;
-  p.q_stride_batch = a.q_stride_batch;
-  p.q_stride_next = a.q_stride_next;
-  p.q_stride_head = a.q_stride_head;
-  p.kv_block_stride_bytes = a.kv_block_stride_bytes;
-  p.weights_stride = a.weights_stride;
-  p.context_lens_stride = a.context_lens_stride;
-  p.block_table_stride = a.block_table_stride;
-  p.logits_stride = a.logits_stride;
-  p.batch = a.batch;
-  p.next_n = a.next_n;
-  p.heads = a.heads;
-  p.head_dim = a.head_dim;
-  p.block_size = a.block_size;
-  p.num_blocks = static_cast<int32_t>(a.num_blocks);
-  p.max_model_len = static_cast<int32_t>(a.max_model_len);
-  p.block_shift = a.block_size == 1 ? 0 : 4;
-  p.block_reciprocal = Rules::block_reciprocal(a.block_size);
-  p.token_stride = shuffled ? 16 : a.head_dim;
-  p.tile_stride = shuffled ? 256 : 16;
-  p.chunk_tokens = config.chunk_k;
-  p.splits = config.split_kv;
-  p.shuffled = shuffled;
-  p.fnuz = a.fp8 == MQA_E4M3FNUZ;
-  p.tail_neg_inf = a.tail == MQA_TAIL_NEG_INF;
-  p.lens_per_row = a.lens_per_row;
-  const uintptr_t where =
-      reinterpret_cast<uintptr_t>(a.kv_cache) | static_cast<uintptr_t>(a.kv_block_stride_bytes);
-  p.aligned16 = where % 16 == 0;
-  if (a.num_blocks == 0) { // no token has bytes: all read, and ignore, the first 16 bytes of the weights
-    p.kv_cache = reinterpret_cast<const uint8_t*>(a.weights);
-    p.token_stride = p.tile_stride = 0;
-    p.kv_block_stride_bytes = 0;
-    p.aligned16 = false;
-  }
-  return p;
 }
 
 } // namespace mqa

@@ -10,10 +10,6 @@
 
 namespace mqa {
 
-// What becomes of the products of heads and keys, and how a row's columns lie: each is a compiled kernel of its own.
-// Paged and ragged keys differ in data only.
-enum class Form : uint8_t { head_sum, per_head, prefill };
-
 // A configuration with every field resolved, and what the launch needs besides.
 struct LaunchConfig {
   mqa_variant variant;
@@ -21,6 +17,7 @@ struct LaunchConfig {
   uint32_t lds_bytes; // dynamic, per block
   int32_t workers;    // blocks of the wgmma and scheduled variants
   Form form = Form::head_sum;
+  int32_t tile_rows = 0; // prefill: rows that a block serves together
 };
 
 // Starts the kernel; hipErrorInvalidValue when it has no instance for the head_dim or configuration.
@@ -44,13 +41,21 @@ struct DeviceFacts {
 const DeviceFacts* device_facts(std::string* error);
 
 // Empty: the arguments are legal.  Otherwise a message that names the argument, its value and what is
-// allowed. shape_only leaves out pointers and what only the launch needs.
+// allowed. shape_only leaves out pointers and what only the launch needs.  Paged arguments are ragged where slot_prefix
+// is set and per head where logits_stride_head is: that is how all of these tell the forms apart.
 std::string why_invalid(const mqa_paged_logits_args&, bool shape_only);
+std::string why_invalid(const mqa_prefill_logits_args&, bool shape_only);
+std::string why_invalid(const mqa_head_sum_args&);
 
 // Fills the zero fields of `wanted`; *why says in words why a wanted value cannot be had (status
 // MQA_UNSUPPORTED).
 mqa_status resolve_config(const mqa_paged_logits_args&, const mqa_config& wanted, const DeviceFacts&,
                           LaunchConfig*, std::string* why);
+mqa_status resolve_config(const mqa_prefill_logits_args&, const mqa_config& wanted, const DeviceFacts&,
+                          LaunchConfig*, std::string* why);
 PagedArgs prepare(const mqa_paged_logits_args&, const LaunchConfig&, const DeviceFacts&);
+PagedArgs prepare(const mqa_prefill_logits_args&, const LaunchConfig&, const DeviceFacts&);
+
+hipError_t launch_head_sum(const mqa_head_sum_args&, hipStream_t);
 
 } // namespace mqa

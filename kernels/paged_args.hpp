@@ -5,6 +5,10 @@
 
 namespace mqa {
 
+// What becomes of the products of heads and keys, and how a row's columns lie: each is a compiled kernel of its own.
+// Paged and ragged keys differ in data only.
+enum class Form : uint8_t { head_sum, per_head, prefill };
+
 struct PagedArgs {
   const uint8_t* q;
   const uint8_t* kv_cache;
