@@ -116,6 +116,17 @@ struct Amd {
   }
 
   static __device__ void barrier() { __syncthreads(); }
+  // The kernel's only argument, read again where this is called: a long kernel that keeps all of it at hand runs out of
+  // scalar registers.
+  static __device__ const PagedArgs& reread([[maybe_unused]] const PagedArgs& args) {
+#if defined(__HIP_DEVICE_COMPILE__)
+    auto* kernarg = (const __attribute__((address_space(4))) PagedArgs*)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(kernarg));
+    return *(const PagedArgs*)kernarg;
+#else
+    return args;
+#endif
+  }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return __builtin_elementwise_fma(a, b, c); }
   // The median of (x, 0, inf) is max(x, 0), also 0 for NaN, in one instruction: fmaxf costs a second one that
   // quiets NaNs.
@@ -137,6 +148,14 @@ struct Amd {
   }
   static __device__ int32_t shuffle(int32_t x, int from_lane) {
     return __builtin_amdgcn_ds_bpermute(4 * from_lane, x);
+  }
+  // The lanes for which `x` holds, how many they are, and how many of them are below this lane.
+  using Lanes = uint64_t;
+  static __device__ Lanes ballot(bool x) { return __ballot(x); }
+  static __device__ int32_t count(Lanes lanes) { return __popcll(lanes); }
+  static __device__ int32_t count_below(Lanes lanes, int) {
+    const uint32_t low = __builtin_amdgcn_mbcnt_lo(static_cast<uint32_t>(lanes), 0);
+    return static_cast<int32_t>(__builtin_amdgcn_mbcnt_hi(static_cast<uint32_t>(lanes >> 32), low));
   }
   // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a
   // sign.

@@ -162,11 +162,13 @@ struct Nvidia {
   }
 
   static __device__ void barrier() { __syncthreads(); }
+  // Arguments lie in the constant bank: nothing is gained by reading them again.
+  static __device__ const PagedArgs& reread(const PagedArgs& args) { return args; }
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return {fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y)}; }
   static __device__ float relu(float x) { return fmaxf(x, 0.0f); } // 0 for NaN
   static __device__ Pair relu(Pair x) { return {relu(x.x), relu(x.y)}; }
 
-  // Every lane of the warp must take part in these three.
+  // Every lane of the warp must take part in these four.
   static __device__ float exchange(float x, int, int quarter_mask) {
     return __shfl_xor_sync(~0u, x, quarter_mask);
   }
@@ -174,6 +176,11 @@ struct Nvidia {
   template <class T> static __device__ T shuffle(T x, int from_lane) {
     return __shfl_sync(~0u, x, from_lane);
   }
+  // The lanes for which `x` holds, how many they are, and how many of them are below this lane.
+  using Lanes = uint32_t;
+  static __device__ Lanes ballot(bool x) { return __ballot_sync(~0u, x); }
+  static __device__ int32_t count(Lanes lanes) { return __popc(lanes); }
+  static __device__ int32_t count_below(Lanes lanes, int lane) { return __popc(lanes & ((1u << lane) - 1)); }
 
   // As the AMD buffer store with a 2^31-byte range does: 32-bit byte offset, out of range dropped without a
   // sign.
