@@ -45,6 +45,10 @@ struct Rules {
   MQA_HD static constexpr int head_tiles(int heads) { return ceil_div(heads, kHeadTile); }
   // Rows of a sequence that get stored.
   MQA_HD static constexpr int rows_of(const PagedArgs& a) { return a.next_n; }
+  // Rows of tile b of a prefill: the last tile may be partial.
+  MQA_HD static constexpr int tile_rows(const PagedArgs& a, int64_t b) {
+    return static_cast<int>(least<int64_t>(a.next_n, a.total_rows - b * a.next_n));
+  }
   // Heads of a row whose weights are staged: whole tiles, because the padding takes part with weight 0.
   MQA_HD static constexpr int staged_heads(const PagedArgs& a) { return head_tiles(a.heads) * kHeadTile; }
 
@@ -65,9 +69,32 @@ struct Rules {
     return least(limit, a.max_model_len);
   }
   MQA_HD static constexpr bool visible(int32_t position, int32_t limit) { return position < limit; }
+  // Tokens of ragged sequence b: those entries of the slot list that it owns.
+  MQA_HD static constexpr int32_t slot_count(const PagedArgs& a, int64_t b) {
+    const int32_t begin = a.slot_prefix[b], end = a.slot_prefix[b + 1];
+    return end > begin ? end - begin : 0;
+  }
   // Columns from the row's limit on that are filled with -inf when the tail asks for it: [limit, end).
   MQA_HD static constexpr int32_t tail_end(const PagedArgs& a) { return a.max_model_len; }
   MQA_HD static constexpr bool fills_tail(const PagedArgs& a) { return a.tail_neg_inf; }
+
+  // ---- what a row of a prefill sees ----
+  // Keys with a column in the output; {0, 0} when there are none.  Starts and ends are any 32-bit values.
+  MQA_HD static constexpr Range key_range(const PagedArgs& a, int32_t start, int32_t end) {
+    const int32_t first = most(0, start), last = least(end, a.num_blocks);
+    if (first >= last) return {0, 0};
+    const int32_t columns_end = a.compressed ? first + a.max_model_len : a.max_model_len;
+    return first < columns_end ? Range{first, least(last, columns_end)} : Range{0, 0};
+  }
+  MQA_HD static constexpr int32_t start_of(const PagedArgs& a, int64_t row) {
+    return a.row_starts ? a.row_starts[row] : 0;
+  }
+  MQA_HD static constexpr int32_t column_of(const PagedArgs& a, Range keys, int32_t key) {
+    return a.compressed ? key - keys.begin : key;
+  }
+  // Columns before a row's values that are filled with -inf when the tail asks for it; after them it is all
+  // the rest.
+  MQA_HD static constexpr int32_t columns_before(Range values) { return values.begin; }
 
   // ---- where things are ----
   // Block-table column of a token.  Division by a multiple of 16, exactly: with t = position / 16 < 2^20 and
@@ -88,6 +115,8 @@ struct Rules {
   MQA_HD static constexpr int64_t table_offset(const PagedArgs& a, int64_t b, int32_t position) {
     return b * a.block_table_stride + Rules::block_column(a, position);
   }
+  // Entry of the slot list that names token 0 of ragged sequence b.
+  MQA_HD static constexpr int64_t slot_base(const PagedArgs& a, int64_t b) { return a.slot_prefix[b]; }
   MQA_HD static constexpr bool valid_block(int32_t id, int32_t num_blocks) {
     return static_cast<uint32_t>(id) < static_cast<uint32_t>(num_blocks);
   }
@@ -96,7 +125,7 @@ struct Rules {
     return block * a.kv_block_stride_bytes;
   }
   MQA_HD static constexpr int64_t scale_block_offset(const PagedArgs& a, int32_t block) {
-    return Rules::block_offset(a, block);
+    return block * a.scale_block_stride_bytes;
   }
   // Byte of value (token, dim) inside its block: token_offset + dim_offset, dim a multiple of 8.  A block is
   // groups of 16 tokens; planar and shuffled differ in the strides of a token and of a 16-dim column tile
@@ -109,7 +138,7 @@ struct Rules {
   }
   // Byte of a token's scale inside its block; scales are never shuffled.
   MQA_HD static constexpr int32_t scale_offset(const PagedArgs& a, int32_t token) {
-    return a.block_size * a.head_dim + 4 * token;
+    return a.scale_start_bytes + 4 * token;
   }
   MQA_HD static constexpr int64_t query_offset(const PagedArgs& a, int64_t b, int n, int head) {
     return b * a.q_stride_batch + n * a.q_stride_next + head * a.q_stride_head;
@@ -121,6 +150,13 @@ struct Rules {
   MQA_HD static constexpr int64_t logit_offset(const PagedArgs& a, int64_t row, int64_t column) {
     return row * a.logits_stride + column;
   }
+  // What the plane of a head lies behind that of head 0, in elements; 64-bit for the same reason.
+  MQA_HD static constexpr int64_t plane_offset(const PagedArgs& a, int head) {
+    return head * a.logits_stride_head;
+  }
+  // Heads whose planes hold values, and those whose tails are filled.
+  MQA_HD static constexpr int planes_of(const PagedArgs& a) { return a.heads; }
+  MQA_HD static constexpr int tail_planes_of(const PagedArgs& a) { return a.heads; }
   MQA_HD static float load_scale(const uint8_t* kv_cache, int64_t offset_bytes) {
     return *reinterpret_cast<const float*>(kv_cache + offset_bytes);
   }
@@ -136,6 +172,10 @@ struct Rules {
   MQA_HD static typename Arch::Pair add_heads(typename Arch::Pair sum, typename Arch::Pair dot,
                                               typename Arch::Pair weight) {
     return Arch::fma(Arch::relu(dot), weight, sum);
+  }
+  // One head's part of a logit: the product is rounded before the scale comes to it.
+  template <class Arch> MQA_HD static float head_value(float dot, float weight) {
+    return Arch::relu(dot) * weight;
   }
   // Once per logit, after the head sum.
   MQA_HD static float scaled(float sum, float scale) { return sum * scale; }

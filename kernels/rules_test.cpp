@@ -27,6 +27,7 @@ PagedArgs with_blocks(int32_t block_size, int32_t head_dim, bool shuffled) {
   a.block_reciprocal = Rules::block_reciprocal(block_size);
   a.token_stride = shuffled ? 16 : head_dim;
   a.tile_stride = shuffled ? 256 : 16;
+  a.scale_start_bytes = block_size * head_dim;
   return a;
 }
 

@@ -139,7 +139,7 @@ struct BulkFeeder {
           const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
           load_box(pages, tile.chunk + part * box * 8, in_block, id, full);
           load_scales(tile.scale + part * box,
-                      a.kv_cache + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), 4u * box,
+                      a.scale_base + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), 4u * box,
                       full);
         }
         at.advance(a, s);
@@ -198,7 +198,7 @@ template <bool Aligned> struct CopyFeeder {
         for (int w = 0; w < 4; ++w) copy4(reinterpret_cast<uint32_t*>(to) + w, from + 4 * w, offset >= 0);
     }
     if (valid)
-      copy4(tile.scale + token, a.kv_cache + R::scale_block_offset(a, id) + R::scale_offset(a, in_block),
+      copy4(tile.scale + token, a.scale_base + R::scale_block_offset(a, id) + R::scale_offset(a, in_block),
             true);
     else
       tile.scale[token] = __int_as_float(0x7fc00000);
