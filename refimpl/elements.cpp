@@ -136,14 +136,22 @@ Elements::Elements(const Problem& problem, const DataSpec& data)
 void Elements::choose_the_one() {
   if (data_.pattern == Pattern::one_dim) the_dim_ = int32_t(rendezvous(choice_.at(1), problem_.head_dim));
   if (data_.pattern != Pattern::one_token) return;
+  if (problem_.op == Operation::prefill_logits) return choose_the_key();
+  const std::vector<int64_t> starts = table_starts(problem_);
   for (int32_t sequence = 0; sequence < problem_.batch; ++sequence) {
     const int64_t tokens = problem_.needed_tokens(sequence);
     if (tokens == 0) continue;
     const int64_t position = rendezvous(choice_.at(2).at(sequence), tokens);
-    the_slots_.push_back(
-        slot(problem_.block_of(sequence, position), int32_t(position % problem_.block_size)));
+    the_slots_.push_back(slot(problem_.block_table[starts[sequence] + position / problem_.block_size],
+                              int32_t(position % problem_.block_size)));
   }
   std::sort(the_slots_.begin(), the_slots_.end());
+}
+
+// Of a prefill: among the keys that some row sees.
+void Elements::choose_the_key() {
+  const std::vector<NeededBlock> keys = needed_pool(problem_);
+  if (!keys.empty()) the_slots_ = {keys[size_t(rendezvous(choice_.at(2).at(0), int64_t(keys.size())))].block};
 }
 
 void Elements::query(int32_t sequence, int32_t n, int32_t head, std::span<uint8_t> dims) const {

@@ -34,6 +34,7 @@ public:
 
 private:
   void choose_the_one();
+  void choose_the_key();
   float special_scale(const Stream&) const;
   float special_weight(int32_t sequence, int32_t n, int32_t head, float ordinary) const;
   int64_t slot(int64_t block, int32_t token) const { return block * problem_.block_size + token; }

@@ -34,10 +34,11 @@ public:
       : p_(problem), elements_(problem, data), poison_(poison_bits(problem.fp8, poison)),
         dense_bytes_(dense_bytes),
         out_{SparseBuffer(query_bytes(problem)), SparseBuffer(kv_cache_bytes(problem)),
-             SparseBuffer(weights_bytes(problem))} {}
+             SparseBuffer(weights_bytes(problem)), SparseBuffer(key_scales_bytes(problem))} {}
 
   Tensors run(const std::vector<Override>& overrides) {
     poison_pool();
+    poison_scales();
     poison_queries();
     poison_weights();
     for (const NeededBlock& needed : needed_) fill_block(needed);
@@ -55,12 +56,12 @@ private:
   // One block of nothing but poison: values, scales, and its padding, of which a huge pool gets the beginning
   // only: a block stride of 2^31 would be 2 GiB a block.
   std::vector<uint8_t> poisoned_block() const {
-    const int64_t used = int64_t{p_.block_size} * (p_.head_dim + 4);
+    const int64_t used = is_prefill() ? p_.head_dim : int64_t{p_.block_size} * (p_.head_dim + 4);
     const bool dense = kv_cache_bytes(p_) <= dense_bytes_;
     const int64_t bytes =
         dense ? p_.kv_block_stride_bytes : std::min(p_.kv_block_stride_bytes, used + kMargin);
     std::vector<uint8_t> block(bytes, poison_.fp8);
-    for (int32_t t = 0; t < p_.block_size; ++t)
+    for (int32_t t = 0; t < p_.block_size && !is_prefill(); ++t)
       store({block.data() + scale_offset_bytes(p_, 0, t), 4}, poison_.fp32);
     return block;
   }
@@ -79,9 +80,20 @@ private:
 
   void poison_pool() {
     const std::vector<uint8_t> block = poisoned_block();
-    for (int64_t id : blocks_to_poison())
-      std::memcpy(out_.kv_cache.fill(id * p_.kv_block_stride_bytes, int64_t(block.size())).data(),
-                  block.data(), block.size());
+    for (int64_t id : blocks_to_poison()) {
+      // The last key of a prefill ends the tensor.
+      const int64_t begin = id * p_.kv_block_stride_bytes,
+                    count = std::min(int64_t(block.size()), out_.kv_cache.size() - begin);
+      std::memcpy(out_.kv_cache.fill(begin, count).data(), block.data(), size_t(count));
+    }
+  }
+
+  void poison_scales() {
+    if (out_.key_scales.size() <= dense_bytes_)
+      return poison_floats(out_.key_scales.fill(0, out_.key_scales.size()));
+    for (const NeededBlock& needed : needed_)
+      poison_around(out_.key_scales, scale_offset_bytes(p_, needed.block, 0), 4,
+                    [this](std::span<uint8_t> bytes) { poison_floats(bytes); });
   }
 
   template <class Paint>
@@ -102,13 +114,17 @@ private:
   }
 
   void poison_weights() {
-    const auto paint = [this](std::span<uint8_t> bytes) {
-      for (size_t i = 0; i + 4 <= bytes.size(); i += 4) store(bytes.subspan(i, 4), poison_.fp32);
-    };
+    const auto paint = [this](std::span<uint8_t> bytes) { poison_floats(bytes); };
     if (out_.weights.size() <= dense_bytes_) return paint(out_.weights.fill(0, out_.weights.size()));
     for (int64_t row = 0; row < p_.rows(); ++row)
       poison_around(out_.weights, 4 * row * p_.weights_stride, 4 * int64_t{p_.heads}, paint);
   }
+
+  void poison_floats(std::span<uint8_t> bytes) const {
+    for (size_t i = 0; i + 4 <= bytes.size(); i += 4) store(bytes.subspan(i, 4), poison_.fp32);
+  }
+
+  bool is_prefill() const { return p_.op == Operation::prefill_logits; }
 
   void fill_block(const NeededBlock& needed) {
     std::vector<uint8_t> dims(p_.head_dim);
@@ -117,7 +133,7 @@ private:
       elements_.key(needed.block, t, dims);
       for (int32_t d = 0; d < p_.head_dim; d += run)
         std::memcpy(out_.kv_cache.data() + value_offset_bytes(p_, needed.block, t, d), dims.data() + d, run);
-      store({out_.kv_cache.data() + scale_offset_bytes(p_, needed.block, t), 4},
+      store({out_.scales(p_).data() + scale_offset_bytes(p_, needed.block, t), 4},
             elements_.scale(needed.block, t));
     }
   }
@@ -147,7 +163,7 @@ private:
           1)[0] = uint8_t(o.bits);
       break;
     case Tensor::scale:
-      store(out_.kv_cache.fill(
+      store(out_.scales(p_).fill(
                 scale_offset_bytes(p_, o.index / p_.block_size, int32_t(o.index % p_.block_size)), 4),
             value);
       break;
@@ -183,6 +199,13 @@ bool keeps_exact(const Problem& p, const Override& o) {
 }
 
 } // namespace
+
+SparseBuffer& Tensors::scales(const Problem& p) {
+  return p.op == Operation::prefill_logits ? key_scales : kv_cache;
+}
+const SparseBuffer& Tensors::scales(const Problem& p) const {
+  return p.op == Operation::prefill_logits ? key_scales : kv_cache;
+}
 
 bool is_exact(const Problem& p, const DataSpec& data) {
   if (data.lane != Lane::exact || data.pattern == Pattern::raw_bytes) return false;

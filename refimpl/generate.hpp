@@ -44,7 +44,12 @@ bool is_exact(const Problem&, const DataSpec&);
 enum class Poison : uint8_t { nan_codes, large_finite };
 
 struct Tensors {
-  SparseBuffer q, kv_cache, weights; // laid out with the problem's strides
+  SparseBuffer q, kv_cache, weights; // laid out with the problem's strides; kv_cache: the keys of a prefill
+  SparseBuffer key_scales;           // of a prefill; else empty
+
+  // The tensor that scale_offset_bytes counts in.
+  SparseBuffer& scales(const Problem&);
+  const SparseBuffer& scales(const Problem&) const;
 };
 
 // Generates the tensors.  Overrides come last; one that names an element outside the problem changes nothing.

@@ -1,38 +1,49 @@
 // The reference's main path: distinct blocks of a sequence -> tiles of keys -> dots -> logits and bounds ->
 // the columns that name the block.
 #include "refimpl/reference.hpp"
-#include "refimpl/bound.hpp"
-#include "refimpl/special.hpp"
-#include "refimpl/tile.hpp"
+#include "refimpl/cells.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace mqalab {
 
 namespace {
 
-// The reference computes in double: its own error is covered by this much of the bound.
-constexpr double kOwnError = 1 + 0x1p-20;
+// Rows [first, first + count) of the problem, all of one sequence.
+struct RowGroup {
+  int64_t first = 0;
+  int32_t count = 0;
+};
 
-class SequenceReference {
+// The rows of a group share the dots of its keys.
+class GroupReference {
 public:
-  SequenceReference(const Problem& problem, const Tensors& tensors, int64_t first_row, int32_t rows,
-                    const Policy& policy, bool with_bound)
-      : p_(problem), tensors_(tensors), policy_(policy), with_bound_(with_bound), first_row_(first_row),
-        queries_(load_queries(problem, tensors, first_row, rows)), keys_(problem.head_dim),
-        dot_terms_(dot_bound_terms(policy.accumulation, problem.head_dim)) {
-    for (int32_t r = 0; r < rows; ++r) {
-      ordinary_rows_.push_back(is_ordinary_row(r));
-      const auto limit = size_t(problem.limit(first_row + r));
-      result_.push_back({std::vector<double>(limit, std::numeric_limits<double>::quiet_NaN()),
-                         std::vector<double>(limit, 0)});
-      tokens_ = std::max(tokens_, int64_t(limit));
+  GroupReference(const Problem& problem, const Tensors& tensors, const RowGroup& group, int64_t table_start,
+                 const Policy& policy, bool with_bound)
+      : p_(problem), tensors_(tensors), table_start_(table_start),
+        planes_(is_per_head(problem.op) ? problem.heads : 1),
+        cells_(problem, policy, with_bound, load_queries(problem, tensors, group.first, group.count)),
+        keys_(problem.head_dim) {
+    for (int64_t row = group.first; row < group.first + group.count; ++row) {
+      const int64_t first = problem.first(row), count = problem.limit(row) - first;
+      origins_.push_back(problem.position_of(row, first));
+      if (count == 0) continue;
+      begin_ = end_ ? std::min(begin_, origins_.back()) : origins_.back();
+      end_ = std::max(end_, origins_.back() + count);
     }
+    for (int32_t plane = 0; plane < planes_; ++plane)
+      for (int64_t row = group.first; row < group.first + group.count; ++row) {
+        const int64_t first = problem.first(row);
+        const auto count = size_t(problem.limit(row) - first);
+        result_.push_back({std::vector<double>(count, std::numeric_limits<double>::quiet_NaN()),
+                           std::vector<double>(count, 0), first});
+      }
   }
 
+  // Plane after plane, each the group's rows.
   std::vector<RowReference> run() {
     const std::vector<int64_t> order = columns_by_block();
     for (size_t i = 0; i < order.size();) {
@@ -54,12 +65,14 @@ private:
   };
 
   int32_t block(int64_t column) const {
-    return p_.block_of(int32_t(first_row_ / p_.next_n), column * p_.block_size);
+    return p_.op == Operation::prefill_logits ? int32_t(column) : p_.block_table[table_start_ + column];
   }
 
+  // Those that hold positions [begin_, end_).
   std::vector<int64_t> columns_by_block() const {
-    std::vector<int64_t> order(size_t((tokens_ + p_.block_size - 1) / p_.block_size));
-    std::iota(order.begin(), order.end(), 0);
+    const int64_t first = begin_ / p_.block_size;
+    std::vector<int64_t> order(size_t((end_ + p_.block_size - 1) / p_.block_size - first));
+    std::iota(order.begin(), order.end(), first);
     std::sort(order.begin(), order.end(),
               [this](int64_t a, int64_t b) { return block(a) != block(b) ? block(a) < block(b) : a < b; });
     return order;
@@ -67,7 +80,7 @@ private:
 
   void add_block(int32_t id, std::span<const int64_t> columns) {
     // The first column is the one that needs most tokens: only the sequence's last column is short.
-    const int64_t needed = std::min<int64_t>(p_.block_size, tokens_ - columns.front() * p_.block_size);
+    const int64_t needed = std::min<int64_t>(p_.block_size, end_ - columns.front() * p_.block_size);
     for (int32_t token = 0; token < needed; ++token) {
       keys_.add(p_, tensors_, id, token);
       slots_.push_back({columns, token});
@@ -77,136 +90,117 @@ private:
 
   void flush() {
     if (keys_.count == 0) return;
-    keys_.finish(p_, with_bound_ || needs_special());
-    dots(queries_, keys_, dots_);
-    if (uses_exponents()) largest_exponents(queries_, keys_, exponents_);
-    for (int32_t r = 0; r < queries_.rows; ++r) row_of_tile(r);
+    cells_.multiply(keys_);
+    for (int32_t row = 0; row < cells_.rows(); ++row) row_of_tile(row);
     keys_.count = 0;
     slots_.clear();
   }
 
-  bool is_ordinary_row(int32_t r) const {
-    const auto nan = queries_.nan.begin() + int64_t{r} * p_.heads;
-    const bool has_nan = std::find(nan, nan + p_.heads, 1) != nan + p_.heads;
-    return queries_.weights.col(r).allFinite() && (policy_.nan_to_zero || !has_nan);
-  }
-
-  bool is_ordinary_token(int token) const {
-    const double scale = keys_.scale[token];
-    // Before relu the scale must not turn a dot round, nor (dots stay below 2^26) beyond the fp32 range.
-    const bool harmless = policy_.scale_after_sum || (scale >= 0 && scale < 0x1p100);
-    return !keys_.nan[token] && std::isfinite(scale) && harmless;
-  }
-
-  bool needs_special() const {
-    if (std::find(ordinary_rows_.begin(), ordinary_rows_.end(), false) != ordinary_rows_.end()) return true;
-    for (int token = 0; token < keys_.count; ++token)
-      if (!is_ordinary_token(token)) return true;
-    return false;
-  }
-
-  bool uses_exponents() const { return dot_terms_.of_largest != 0 && (with_bound_ || needs_special()); }
-
-  void row_of_tile(int32_t r) {
-    relu_ = dots_.middleRows(int64_t{r} * p_.heads, p_.heads).cwiseMax(0.0);
-    sums_.noalias() = relu_.transpose() * queries_.weights.col(r);
-    magnitudes_.noalias() = relu_.transpose() * queries_.weights.col(r).cwiseAbs();
-    if (with_bound_)
-      dot_sums_.noalias() = keys_.magnitude.leftCols(keys_.count).transpose() * queries_.weighted.col(r);
-    for (int token = 0; token < keys_.count; ++token) scatter(r, token, cell(r, token));
-  }
-
-  Cell cell(int32_t r, int token) {
-    if (!ordinary_rows_[r] || !is_ordinary_token(token)) return special(r, token);
-    const double scale = keys_.scale[token], value = sums_[token] * scale,
-                 growth = std::max(1.0, std::fabs(scale));
-    const double dot_error = with_bound_ ? weighted_dot_error(r, token) : 0;
-    if ((magnitudes_[token] + dot_error) * growth >= kFloatMax / 4) return special(r, token);
-    return {value, with_bound_ ? logit_bound(scale, dot_error, magnitudes_[token]) : 0};
-  }
-
-  // Sum over heads of |w| * E_dot: linear in the sum of magnitudes, which needs no product per head, and in
-  // the largest power of two, which does.
-  double weighted_dot_error(int32_t r, int token) const {
-    double error = dot_terms_.of_sum * dot_sums_[token];
-    if (dot_terms_.of_largest == 0) return error;
-    const int8_t* largest =
-        exponents_.data() + size_t(token) * queries_.padded_columns + int64_t{r} * p_.heads;
-    const double* weight = queries_.weights.col(r).data();
-    double powers = 0;
-    for (int32_t h = 0; h < p_.heads; ++h) powers += std::fabs(weight[h]) * power_of(largest[h]);
-    return error + dot_terms_.of_largest * powers;
-  }
-
-  // Oracle.md, section 5.  A result flushed to zero before the scale is multiplied by it: hence max(1, |s|).
-  double logit_bound(double scale, double dot_error, double magnitude) const {
-    const double size = std::fabs(scale);
-    const double sums = dot_error + roundings(p_.heads + 3) * (magnitude + dot_error);
-    return kOwnError * (size * sums + (p_.heads + 2) * kSmallestNormal * std::max(1.0, size));
-  }
-
-  Cell special(int32_t r, int token) {
-    const auto first = int64_t{r} * p_.heads;
-    special_dots_.resize(p_.heads);
-    for (int32_t h = 0; h < p_.heads; ++h) {
-      const bool nan = keys_.nan[token] || queries_.nan[first + h];
-      special_dots_[h] = nan ? Dot{std::numeric_limits<double>::quiet_NaN(), 0}
-                             : Dot{dots_(first + h, token), dot_error(first + h, token)};
+  void row_of_tile(int32_t row) {
+    cells_.start_row(row);
+    for (int token = 0; token < keys_.count; ++token) {
+      if (!is_visible(row, slots_[token])) continue;
+      if (!is_per_head(p_.op)) {
+        scatter(row, row, slots_[token], cells_.sum(token));
+        continue;
+      }
+      for (int32_t head = 0; head < planes_; ++head)
+        scatter(head * cells_.rows() + row, row, slots_[token], cells_.of_head(head, token));
     }
-    const double* weights = queries_.weights.col(r).data();
-    Cell cell = special_cell(special_dots_, {weights, size_t(p_.heads)}, keys_.scale[token], policy_);
-    cell.bound *= kOwnError;
-    return cell;
   }
 
-  double dot_error(int64_t column, int token) const {
-    const double sum = queries_.magnitude.col(column).dot(keys_.magnitude.col(token));
-    const double largest =
-        uses_exponents() ? power_of(exponents_[size_t(token) * queries_.padded_columns + column]) : 0;
-    return dot_terms_.of_sum * sum + dot_terms_.of_largest * largest;
+  int64_t index_of(int32_t row, const Slot& slot, int64_t column) const {
+    return column * p_.block_size + slot.token - origins_[row];
   }
 
-  void scatter(int32_t r, int token, const Cell& cell) {
-    RowReference& row = result_[r];
-    for (int64_t column : slots_[token].columns) {
-      const int64_t position = column * p_.block_size + slots_[token].token;
-      if (position >= int64_t(row.value.size())) break;
-      row.value[position] = cell.value;
-      row.bound[position] = cell.bound;
+  // By any of the slot's columns: if not by the first, then by none.
+  bool is_visible(int32_t row, const Slot& slot) const {
+    const int64_t index = index_of(row, slot, slot.columns.front());
+    return index >= 0 && index < int64_t(result_[row].value.size());
+  }
+
+  void scatter(int32_t output_row, int32_t row, const Slot& slot, const Cell& cell) {
+    RowReference& out = result_[output_row];
+    for (int64_t column : slot.columns) {
+      const int64_t index = index_of(row, slot, column);
+      if (index >= int64_t(out.value.size())) break;
+      out.value[index] = cell.value;
+      out.bound[index] = cell.bound;
     }
   }
 
   const Problem& p_;
   const Tensors& tensors_;
-  Policy policy_;
-  bool with_bound_;
-  int64_t first_row_, tokens_ = 0;
-  QueryTile queries_;
+  int64_t table_start_;
+  int32_t planes_;
+  TileCells cells_;
   KeyTile keys_;
-  DotBound dot_terms_;
-  std::vector<bool> ordinary_rows_;
+  int64_t begin_ = 0, end_ = 0;  // positions that some row sees lie between
+  std::vector<int64_t> origins_; // per row: position of its first column with a value
   std::vector<Slot> slots_;
   std::vector<RowReference> result_;
-  Eigen::MatrixXd dots_, relu_;
-  Eigen::VectorXd sums_, magnitudes_, dot_sums_;
-  std::vector<int8_t> exponents_;
-  std::vector<Dot> special_dots_;
 };
+
+// Rows of a prefill whose keys overlap share the dots; a group computes at most twice the dots that are asked
+// for, and holds no more queries than stay in cache.
+class PrefillGroups {
+public:
+  explicit PrefillGroups(const Problem& p) : p_(p) {
+    for (int64_t row = 0; row < p.rows(); ++row) add(row);
+  }
+  std::vector<RowGroup> groups;
+
+private:
+  static constexpr int64_t kMostColumns = 4096;
+
+  void add(int64_t row) {
+    const int64_t count = p_.limit(row) - p_.first(row),
+                  first = count ? p_.position_of(row, p_.first(row)) : begin_;
+    const int64_t begin = wanted_ ? std::min(begin_, first) : first, end = std::max(end_, first + count);
+    const int64_t rows = groups.empty() ? 0 : groups.back().count + 1;
+    if (rows && rows * p_.heads <= kMostColumns && rows * (end - begin) <= 2 * (wanted_ + count)) {
+      ++groups.back().count;
+      begin_ = begin, end_ = end, wanted_ += count;
+    } else {
+      groups.push_back({row, 1});
+      begin_ = first, end_ = first + count, wanted_ = count;
+    }
+  }
+
+  const Problem& p_;
+  int64_t begin_ = 0, end_ = 0,
+          wanted_ = 0; // of the last group: the keys between its first and last, the dots asked for
+};
+
+std::vector<RowGroup> groups_of(const Problem& p) {
+  if (p.op == Operation::prefill_logits) return PrefillGroups(p).groups;
+  std::vector<RowGroup> groups;
+  for (int64_t first = 0; first < p.rows(); first += p.next_n) groups.push_back({first, p.next_n});
+  return groups;
+}
 
 } // namespace
 
-RowReference reference_row(const Problem& p, const Tensors& tensors, int64_t row, const Policy& policy,
+RowReference reference_row(const Problem& p, const Tensors& tensors, int64_t output_row, const Policy& policy,
                            bool with_bound) {
-  return std::move(SequenceReference(p, tensors, row, 1, policy, with_bound).run()[0]);
+  const int64_t row = output_row % p.rows(), plane = output_row / p.rows();
+  const int64_t start = table_starts(p)[size_t(row / p.next_n)];
+  GroupReference alone(p, tensors, {row, 1}, start, policy, with_bound);
+  return std::move(alone.run()[size_t(plane)]);
 }
 
 std::vector<RowReference> reference(const Problem& p, const Tensors& tensors, const Policy& policy,
                                     bool with_bound) {
-  std::vector<RowReference> rows;
-  rows.reserve(size_t(p.rows()));
-  for (int64_t first = 0; first < p.rows(); first += p.next_n)
-    for (RowReference& row : SequenceReference(p, tensors, first, p.next_n, policy, with_bound).run())
-      rows.push_back(std::move(row));
+  std::vector<RowReference> rows(static_cast<size_t>(p.output_rows()));
+  const std::vector<int64_t> starts = table_starts(p);
+  for (const RowGroup& group : groups_of(p)) {
+    GroupReference together(p, tensors, group, starts[size_t(group.first / p.next_n)], policy, with_bound);
+    std::vector<RowReference> some = together.run();
+    for (size_t i = 0; i < some.size(); ++i) {
+      const auto plane = int64_t(i) / group.count, row = int64_t(i) % group.count;
+      rows[size_t(plane * p.rows() + group.first + row)] = std::move(some[i]);
+    }
+  }
   return rows;
 }
 

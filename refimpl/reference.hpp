@@ -20,18 +20,22 @@ struct Policy {
   Accumulation accumulation = Accumulation::cdna3_fp8;
 };
 
-// The reference of one row: value[pos], bound[pos] for pos in [0, limit(row)).  A token of a bad block id has
-// value NaN. A value beyond the fp32 range stays a number; a bound of kAnyResult says that fp32 does not
+// The reference of one row of the output: of column first + i the value and its bound, for the columns
+// [first(row), limit(row)) of the problem; first is 0 but for dense prefill rows.  A token of a bad block id
+// has value NaN. A value beyond the fp32 range stays a number; a bound of kAnyResult says that fp32 does not
 // settle the class. agrees() of compare.hpp reads both.
 struct RowReference {
   std::vector<double> value, bound;
+  int64_t first = 0;
+  int64_t end() const { return first + int64_t(value.size()); }
 };
 // Without bounds (they are 0 then, except in cells with odd classes) it takes half the time: for the exact
 // lane.
-RowReference reference_row(const Problem&, const Tensors&, int64_t row, const Policy&,
+RowReference reference_row(const Problem&, const Tensors&, int64_t output_row, const Policy&,
                            bool with_bound = true);
 
-// All rows at once, faster: the dots of all rows of a sequence against each of its distinct blocks once.
+// All rows of the output at once, faster: the dots of all rows of a sequence against each of its distinct
+// blocks once.
 std::vector<RowReference> reference(const Problem&, const Tensors&, const Policy&, bool with_bound = true);
 
 // E_dot of oracle.md, section 5: bound on the error of one dot product of head_dim terms.

@@ -36,17 +36,26 @@ struct CellInputs {
   float scale = 0;
 };
 
+int32_t named_block(const Problem& p, int64_t row, int64_t column) {
+  if (p.op == Operation::prefill_logits)
+    return int32_t(p.compressed ? std::max(0, p.row_starts[row]) + column : column);
+  int64_t start = row / p.next_n * p.block_table_stride;
+  if (is_ragged(p.op))
+    for (int64_t before = 0; before < row / p.next_n; ++before) start += p.context_lens[before];
+  return p.block_table[start + column / p.block_size];
+}
+
 CellInputs inputs_of(const Problem& p, const Tensors& t, int64_t row, int64_t position) {
   CellInputs in;
   in.flavour = p.fp8;
-  const int64_t sequence = row / p.next_n;
-  const int32_t block = p.block_table[sequence * p.block_table_stride + position / p.block_size];
+  const int32_t block = named_block(p, row, position);
   in.bad_block = block < 0 || block >= p.num_blocks;
   if (in.bad_block) return in;
   const auto token = int32_t(position % p.block_size);
   for (int32_t d = 0; d < p.head_dim; ++d)
     in.key.push_back(t.kv_cache.data()[value_offset_bytes(p, block, token, d)]);
-  in.scale = load(t.kv_cache.data() + scale_offset_bytes(p, block, token));
+  in.scale = load((p.op == Operation::prefill_logits ? t.key_scales : t.kv_cache).data() +
+                  scale_offset_bytes(p, block, token));
   for (int32_t h = 0; h < p.heads; ++h) {
     const uint8_t* q = t.q.data() + query_offset_bytes(p, row, h, 0);
     in.query.emplace_back(q, q + p.head_dim);
@@ -59,12 +68,12 @@ CellInputs inputs_of(const Problem& p, const Tensors& t, int64_t row, int64_t po
 struct Naive {
   double value = 0, bound = 0;
 };
-Naive naive_cell(const CellInputs& in, const Policy& policy) {
+Naive naive_sum(const CellInputs& in, const Policy& policy, int first_head, int heads) {
   if (in.bad_block) return {NAN, 0};
-  const int heads = int(in.query.size()), head_dim = int(in.key.size());
+  const int head_dim = int(in.key.size());
   Naive cell;
   double dot_errors = 0, magnitude = 0;
-  for (int h = 0; h < heads; ++h) {
+  for (int h = first_head; h < first_head + heads; ++h) {
     double dot = 0, sum = 0, largest = 0;
     for (const Product& p : products_of(in.flavour, in.query[h], in.key)) {
       if (p.value == 0) continue;
@@ -81,39 +90,57 @@ Naive naive_cell(const CellInputs& in, const Policy& policy) {
                (heads + 2) * kSmallestNormal * std::max(1.0, s);
   return cell;
 }
+// Of one plane, of the sum of all planes, or of the sum over heads in one go.
+Naive naive_cell(const Problem& p, const CellInputs& in, const Policy& policy, int plane) {
+  if (is_per_head(p.op)) return naive_sum(in, policy, plane, 1);
+  if (p.op != Operation::head_sum) return naive_sum(in, policy, 0, p.heads);
+  Naive total;
+  double magnitude = 0;
+  for (int h = 0; h < p.heads; ++h) {
+    const Naive one = naive_sum(in, policy, h, 1);
+    total.value += one.value, total.bound += one.bound, magnitude += std::fabs(one.value) + one.bound;
+  }
+  total.bound += roundings(p.heads) * magnitude;
+  return total;
+}
 
 void expect_naive(const Problem& p, const DataSpec& data, const Policy& policy) {
   const Tensors t = generate(p, data);
   const std::vector<RowReference> rows = reference(p, t, policy);
-  ASSERT_EQ(int64_t(rows.size()), p.rows());
-  for (int64_t row = 0; row < p.rows(); ++row) {
-    const RowReference alone = reference_row(p, t, row, policy);
-    ASSERT_EQ(int64_t(rows[row].value.size()), p.limit(row));
-    ASSERT_EQ(int64_t(alone.value.size()), p.limit(row));
-    for (int64_t position = 0; position < p.limit(row); ++position) {
-      const Naive expected = naive_cell(inputs_of(p, t, row, position), policy);
-      for (const RowReference& got : {std::cref(rows[row]), std::cref(alone)}) {
+  ASSERT_EQ(int64_t(rows.size()), (is_per_head(p.op) ? p.heads : 1) * p.rows());
+  for (int64_t output_row = 0; output_row < int64_t(rows.size()); output_row += 1 + output_row % 3) {
+    const int64_t row = output_row % p.rows();
+    const RowReference alone = reference_row(p, t, output_row, policy);
+    for (const RowReference& got : {std::cref(rows[output_row]), std::cref(alone)}) {
+      ASSERT_EQ(got.first, p.first(row));
+      ASSERT_EQ(got.end(), p.limit(row));
+    }
+    for (int64_t column = p.first(row); column < p.limit(row); ++column) {
+      const Naive expected = naive_cell(p, inputs_of(p, t, row, column), policy, int(output_row / p.rows()));
+      const int64_t i = column - p.first(row);
+      for (const RowReference& got : {std::cref(rows[output_row]), std::cref(alone)}) {
         if (std::isnan(expected.value)) {
-          ASSERT_TRUE(std::isnan(got.value[position])) << "row " << row << " position " << position;
+          ASSERT_TRUE(std::isnan(got.value[i])) << "row " << output_row << " column " << column;
           continue;
         }
-        ASSERT_NEAR(got.value[position], expected.value, 1e-9 * expected.bound);
+        ASSERT_NEAR(got.value[i], expected.value, 1e-9 * expected.bound);
         // Equal for normal operands; a subnormal one may only widen it, and by no more than its own power of
         // two.
-        ASSERT_GE(got.bound[position], expected.bound);
-        ASSERT_LE(got.bound[position], 1.05 * expected.bound);
+        ASSERT_GE(got.bound[i], expected.bound);
+        ASSERT_LE(got.bound[i], 1.05 * expected.bound);
       }
     }
   }
 }
 
 TEST(Reference, EqualsATripleLoopOnRandomSmallProblems) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
-    SCOPED_TRACE(seed);
-    const Policy policy{.accumulation = Accumulation(seed % 6)};
-    expect_naive(random_problem(seed), data_of(Lane::numeric, Pattern::general, seed), policy);
-    expect_naive(random_problem(seed), data_of(Lane::exact, Pattern(seed % 6), seed), policy);
-  }
+  for (Operation op : kLogitsOperations)
+    for (uint64_t seed = 1; seed <= (op == Operation::paged_logits ? 60 : 30); ++seed) {
+      SCOPED_TRACE(testing::Message() << "operation " << int(op) << " seed " << seed);
+      const Policy policy{.accumulation = Accumulation(seed % 6)};
+      expect_naive(random_problem(op, seed), data_of(Lane::numeric, Pattern::general, seed), policy);
+      expect_naive(random_problem(op, seed), data_of(Lane::exact, Pattern(seed % 6), seed), policy);
+    }
 }
 
 TEST(Reference, GivesTheSameValuesWithoutBounds) {

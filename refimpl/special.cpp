@@ -99,4 +99,15 @@ Cell special_cell(std::span<const Dot> dots, std::span<const double> weights, do
   return {last.value, last.error};
 }
 
+Cell special_head_sum(std::span<const Dot> dots, std::span<const double> weights, double scale,
+                      const Policy& policy) {
+  HeadSum sum;
+  for (size_t h = 0; h < dots.size(); ++h) {
+    const Cell cell = special_cell(dots.subspan(h, 1), weights.subspan(h, 1), scale, policy);
+    sum.add(settled({cell.value, cell.bound}));
+  }
+  const Estimate last = sum.result();
+  return {last.value, last.error};
+}
+
 } // namespace mqalab

@@ -16,5 +16,8 @@ struct Cell {
   double value = 0, bound = 0;
 };
 Cell special_cell(std::span<const Dot> dots, std::span<const double> weights, double scale, const Policy&);
+// The sum of one-head cells, each stored as an fp32 first.
+Cell special_head_sum(std::span<const Dot> dots, std::span<const double> weights, double scale,
+                      const Policy&);
 
 } // namespace mqalab

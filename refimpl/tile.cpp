@@ -135,7 +135,7 @@ void KeyTile::add(const Problem& p, const Tensors& tensors, int64_t block, int32
   decode(p.fp8, bytes, p.head_dim, value.col(count).data());
   exponents(p.fp8, bytes, p.head_dim, exponent.data() + size_t(count) * p.head_dim);
   nan[count] = has_nan(p.fp8, bytes, p.head_dim);
-  scale[count] = load_float(tensors.kv_cache.data() + scale_offset_bytes(p, block, token));
+  scale[count] = load_float(tensors.scales(p).data() + scale_offset_bytes(p, block, token));
   ++count;
 }
 
