@@ -126,5 +126,86 @@ TEST(Problem, OfNoSequencesHasEmptyBuffers) {
   EXPECT_TRUE(needed_pool(p).empty());
 }
 
+Problem prefill_rows(bool compressed, std::vector<int32_t> starts, std::vector<int32_t> ends) {
+  Problem p;
+  p.op = Operation::prefill_logits, p.compressed = compressed, p.lens_per_row = true;
+  p.next_n = int32_t(starts.size()), p.row_starts = std::move(starts), p.context_lens = std::move(ends);
+  p.num_blocks = 20, p.max_model_len = 10, p.kv_block_stride_bytes = 132, p.key_scales_stride = 3;
+  return p;
+}
+
+TEST(Problem, CutsThePrefillRangesOfDenseRowsAtKeysAndColumns) {
+  const Problem p =
+      prefill_rows(false, {0, 3, -7, 12, 9, INT32_MIN, INT32_MAX}, {5, 8, 99, 14, 4, INT32_MAX, INT32_MIN});
+  const std::pair<int64_t, int64_t> expected[] = {{0, 5}, {3, 8},  {0, 10}, {10, 10},
+                                                  {9, 9}, {0, 10}, {10, 10}};
+  for (int64_t row = 0; row < p.rows(); ++row)
+    EXPECT_EQ(std::pair(p.first(row), p.limit(row)), expected[row]) << "row " << row;
+}
+
+TEST(Problem, StartsCompressedPrefillRowsAtColumnZero) {
+  const Problem p = prefill_rows(true, {0, 3, 12, 9, 15, INT32_MAX}, {5, 8, 18, 4, 99, INT32_MAX});
+  const int64_t limits[] = {5, 5, 6, 0, 5, 0};
+  for (int64_t row = 0; row < p.rows(); ++row) {
+    EXPECT_EQ(p.first(row), 0);
+    EXPECT_EQ(p.limit(row), limits[row]) << "row " << row;
+  }
+  EXPECT_EQ(p.block_at(2, 4), 16);
+}
+
+TEST(Problem, NeedsThePrefillKeysThatSomeRowSees) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Problem p = random_problem(Operation::prefill_logits, seed);
+    std::set<int32_t> keys;
+    for (int64_t row = 0; row < p.rows(); ++row)
+      for (int64_t column = p.first(row); column < p.limit(row); ++column)
+        keys.insert(p.block_at(row, column));
+    std::vector<NeededBlock> expected;
+    for (int32_t key : keys) expected.push_back({key, 1});
+    EXPECT_EQ(needed_pool(p), expected) << "seed " << seed;
+    EXPECT_EQ(p.needed_tokens(0), keys.empty() ? 0 : *keys.rbegin() + 1);
+  }
+}
+
+TEST(Problem, EndsKeysAndTheirScalesAtTheLastElement) {
+  const Problem p = prefill_rows(false, {0}, {1});
+  EXPECT_EQ(kv_cache_bytes(p), 19 * 132 + 128);
+  EXPECT_EQ(key_scales_bytes(p), 4 * (19 * 3 + 1));
+  EXPECT_EQ(value_offset_bytes(p, 2, 0, 5), 2 * 132 + 5);
+  EXPECT_EQ(scale_offset_bytes(p, 2, 0), 4 * 2 * 3);
+}
+
+TEST(Problem, FindsTheSlotsOfASequenceBehindThoseOfTheSequencesBefore) {
+  Problem p;
+  p.op = Operation::ragged_logits, p.batch = 3, p.context_lens = {2, 0, 3}, p.max_model_len = 2;
+  p.block_table = {10, 11, 12, 13, 14}, p.num_blocks = 100;
+  EXPECT_EQ(table_starts(p), (std::vector<int64_t>{0, 2, 2, 5}));
+  EXPECT_EQ(p.block_of(0, 1), 11);
+  EXPECT_EQ(p.block_of(2, 0), 12);
+  EXPECT_EQ(needed_pool(p), (std::vector<NeededBlock>{{10, 1}, {11, 1}, {12, 1}, {13, 1}}));
+}
+
+TEST(Problem, GivesEveryElementOfTheOutputToOneRow) {
+  for (int64_t plane : {13, 15, 16, 40}) { // the least: planes begin in the padding of the last row
+    Problem p;
+    p.op = Operation::per_head_logits, p.heads = 3, p.batch = 2, p.max_model_len = 5, p.logits_stride = 8;
+    p.context_lens = {5, 5}, p.logits_stride_head = plane;
+    EXPECT_EQ(p.output_rows(), 6);
+    int64_t element = 0;
+    for (int64_t row = 0; row < 6; ++row) {
+      EXPECT_EQ(p.output_offset(row), row / 2 * plane + row % 2 * 8);
+      for (; element < p.output_end(row); ++element) ASSERT_EQ(p.output_row_at(element), row) << element;
+    }
+    EXPECT_EQ(4 * element, logits_bytes(p));
+  }
+}
+
+TEST(Problem, GivesTheRowsOfEveryPlaneTheSameColumns) {
+  Problem p;
+  p.op = Operation::per_head_logits, p.heads = 2, p.batch = 2, p.max_model_len = 9, p.context_lens = {4, 7};
+  EXPECT_EQ(p.limit(2), 4);
+  EXPECT_EQ(p.limit(3), 7);
+}
+
 } // namespace
 } // namespace mqalab

@@ -292,20 +292,40 @@ float model_kernel(const CellInputs& in, const Policy& policy, bool backwards) {
   return policy.scale_after_sum ? sum * in.scale : sum;
 }
 
+// One plane, or the planes added up: each term is an fp32 of its own.
+float model_planes(const CellInputs& in, const Policy& policy, int first, int count) {
+  float sum = 0;
+  for (int h = first; h < first + count; ++h) {
+    CellInputs one = in;
+    if (!in.bad_block) one.query = {in.query[h]}, one.weight = {in.weight[h]};
+    const float term = model_kernel(one, policy, false);
+    sum = h == first ? term : sum + term;
+  }
+  return sum;
+}
+float model_of(const Problem& p, const CellInputs& in, const Policy& policy, int64_t output_row,
+               bool backwards) {
+  if (is_per_head(p.op)) return model_planes(in, policy, int(output_row / p.rows()), 1);
+  return p.op == Operation::head_sum ? model_planes(in, policy, 0, p.heads)
+                                     : model_kernel(in, policy, backwards);
+}
+
 struct Tally {
-  int cells = 0, disagree = 0, open = 0, special = 0;
+  int cells = 0, disagree = 0, inexact = 0, open = 0, special = 0;
 };
 
 Tally judge(const Problem& p, const DataSpec& data, const Policy& reference_policy, const Policy& kernel) {
   Tally tally;
   const Tensors t = generate(p, data);
   const auto rows = reference(p, t, reference_policy);
-  for (int64_t row = 0; row < p.rows(); ++row)
-    for (int64_t position = 0; position < p.limit(row); ++position) {
-      const double value = rows[row].value[position], bound = rows[row].bound[position];
-      const float got = model_kernel(inputs_of(p, t, row, position), kernel, position % 2 == 0);
+  for (int64_t row = 0; row < p.output_rows(); ++row)
+    for (size_t i = 0; i < rows[row].value.size(); ++i) {
+      const double value = rows[row].value[i], bound = rows[row].bound[i];
+      const CellInputs in = inputs_of(p, t, row % p.rows(), rows[row].first + int64_t(i));
+      const float got = model_of(p, in, kernel, row, i % 2 == 0);
       ++tally.cells;
       tally.disagree += !agrees(value, bound, got);
+      tally.inexact += !agrees_exactly(value, got);
       tally.open += bound == kAnyResult;
       tally.special += !std::isfinite(value);
     }
@@ -337,6 +357,50 @@ TEST(Reference, AgreesWithACorrectKernelOfEveryPolicyInEveryLane) {
       if (lane == Lane::special) EXPECT_GT(special, 0);
     }
   }
+}
+
+TEST(Reference, AgreesWithACorrectKernelOfEveryOperationInEveryLane) {
+  for (Operation op : kLogitsOperations)
+    for (auto [lane, pattern] : {std::pair{Lane::numeric, Pattern::general},
+                                 {Lane::special, Pattern::general},
+                                 {Lane::special, Pattern::raw_bytes}})
+      for (uint64_t seed = 1; seed <= 6; ++seed) {
+        const Policy policy{.accumulation = seed % 2 ? Accumulation::cdna3_fp8 : Accumulation::fp32_fma};
+        const Tally tally = judge(random_problem(op, seed), data_of(lane, pattern, seed), policy, policy);
+        EXPECT_EQ(tally.disagree, 0) << "operation " << int(op) << " lane " << int(lane) << " seed " << seed;
+        EXPECT_LE(tally.open, tally.cells / 10);
+      }
+}
+
+TEST(Reference, KeepsTheExactLaneExactForTheMostHeadsAndDims) {
+  for (Operation op : kLogitsOperations)
+    for (auto [heads, head_dim] : {std::pair{1024, 256}, {1024, 16}, {1, 256}, {513, 48}, {8, 240}}) {
+      Problem p = random_problem(op, 3);
+      p.batch = p.next_n = 1, p.heads = heads, p.head_dim = head_dim, p.max_model_len = 3,
+      p.lens_per_row = false;
+      p = dense(p);
+      p.context_lens = {3}, p.row_starts.clear(), p.num_blocks = 4, p.compressed = false;
+      if (op == Operation::prefill_logits) p.row_starts = {1}, p.key_scales_stride = 1;
+      p.logits_stride_head = p.logits_stride;
+      for (Pattern pattern : {Pattern::general, Pattern::positive, Pattern::address, Pattern::one_dim}) {
+        const Tally tally = judge(p, data_of(Lane::exact, pattern, 7), Policy{}, Policy{});
+        EXPECT_GT(tally.cells, 0);
+        EXPECT_EQ(tally.inexact, 0) << "operation " << int(op) << " heads " << heads << " head_dim "
+                                    << head_dim << " pattern " << int(pattern);
+      }
+    }
+}
+
+TEST(Reference, SeesAPlaneThatIsMissingFromAHeadSum) {
+  Problem p = medium_problem(1);
+  p.op = Operation::head_sum;
+  const Tensors t = generate(p, data_of(Lane::numeric, Pattern::general, 3));
+  const RowReference row = reference_row(p, t, 0, Policy{});
+  int seen = 0;
+  for (int64_t column = 0; column < row.end(); ++column)
+    seen += !agrees(row.value[column], row.bound[column],
+                    model_planes(inputs_of(p, t, 0, column), Policy{}, 0, p.heads - 1));
+  EXPECT_GT(seen, row.end() / 3) << "relu hides what happens to negative dots";
 }
 
 TEST(Reference, TellsPoliciesApartInTheSpecialLane) {
