@@ -27,8 +27,11 @@ hipError_t launch_paged_logits(const PagedArgs&, const LaunchConfig&, hipStream_
 // The operations that are not logits take the caller's validated arguments as they are, and have one configuration.
 using HeadSumFn = hipError_t (*)(const mqa_head_sum_args&, hipStream_t);
 using TopKFn = hipError_t (*)(const mqa_top_k_args&, hipStream_t);
+hipError_t launch_top_k(const mqa_top_k_args&, hipStream_t);
 using CacheWriteFn = hipError_t (*)(const mqa_cache_write_args&, hipStream_t);
 using CacheGatherFn = hipError_t (*)(const mqa_cache_gather_args&, hipStream_t);
+hipError_t launch_cache_write(const mqa_cache_write_args&, hipStream_t);
+hipError_t launch_cache_gather(const mqa_cache_gather_args&, hipStream_t);
 
 // What the host knows of the current device; cached per device ordinal.
 struct DeviceFacts {
@@ -46,6 +49,9 @@ const DeviceFacts* device_facts(std::string* error);
 std::string why_invalid(const mqa_paged_logits_args&, bool shape_only);
 std::string why_invalid(const mqa_prefill_logits_args&, bool shape_only);
 std::string why_invalid(const mqa_head_sum_args&);
+std::string why_invalid(const mqa_top_k_args&);
+std::string why_invalid(const mqa_cache_write_args&);
+std::string why_invalid(const mqa_cache_gather_args&);
 
 // Fills the zero fields of `wanted`; *why says in words why a wanted value cannot be had (status
 // MQA_UNSUPPORTED).
