@@ -1,23 +1,20 @@
 // Fills in a configuration.
+#include "kernels/configure.hpp"
+
 #include "kernels/arch/arch.hpp"
-#include "kernels/hopper/limits.hpp"
-#include "kernels/launch.hpp"
-#include "kernels/rules.hpp"
 
 #include <algorithm>
 
 namespace mqa {
 namespace {
 
-// 48 KiB is what every platform gives a block without asking for more.
-constexpr int64_t kStagedLimitBytes = 48 << 10;
-constexpr int32_t kDefaultChunk = 256, kDefaultWavePerEu = 2;
 constexpr int32_t kLeastChunk = 64, kMostChunk = 4096, kMostSplits = 65535;
+constexpr int32_t kMostTileRows = 16;
 
 std::string config_error(const mqa_config& c) {
-  if (c.variant < MQA_VARIANT_AUTO || c.variant > MQA_VARIANT_WGMMA)
+  if (c.variant < MQA_VARIANT_AUTO || c.variant > MQA_VARIANT_SCHEDULED)
     return "variant is " + std::to_string(c.variant) +
-           "; allowed: 0 (auto), 1 (staged), 2 (direct), 3 (wgmma)";
+           "; allowed: 0 (auto), 1 (staged), 2 (direct), 3 (wgmma), 4 (general), 5 (scheduled)";
   if (c.chunk_k != 0 && (c.chunk_k < kLeastChunk || c.chunk_k > kMostChunk || c.chunk_k % kLeastChunk))
     return "chunk_k is " + std::to_string(c.chunk_k) +
            "; allowed: 0 (auto), or a multiple of 64 from 64 to 4096";
@@ -29,98 +26,126 @@ std::string config_error(const mqa_config& c) {
   return "";
 }
 
-// Workers per SM: those asked for, else as many as have shared memory for enough tiles of keys.  0: none fit.
-int hopper_workers(const mqa_paged_logits_args& a, const mqa_config& c) {
-  const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
-  const auto fits = [&](int workers, int stages) { return hopper::stages_for(workers, staged) >= stages; };
-  if (c.wave_per_eu) return fits(c.wave_per_eu, hopper::kLeastStages) ? c.wave_per_eu : 0;
-  for (int workers = 4; workers >= 2; --workers)
-    if (fits(workers, hopper::kLeastStages)) return workers;
-  return 0;
+// ---- staged and direct ----
+int64_t lds_of_rows(const CallShape& s, int64_t rows) {
+  const int64_t ranges = s.form == Form::prefill ? rows * static_cast<int64_t>(sizeof(Range)) : 0;
+  return staged_lds_bytes(rows, s.heads, s.head_dim) + ranges;
+}
+// Rows of a prefill tile: the more, the less often a key is loaded; but as many blocks as the occupancy
+// request says are to share a compute unit.
+int32_t tile_rows(const CallShape& s, int32_t wave_per_eu, const DeviceFacts& device) {
+  const int64_t shared = device.wave_size == 64 ? 64 << 10 : 224 << 10;
+  const int64_t room = std::min(kStagedLimitBytes, shared / wave_per_eu);
+  return static_cast<int32_t>(std::clamp<int64_t>(room / lds_of_rows(s, 1), 1, kMostTileRows));
+}
+std::string why_no_matrix_kernel(const CallShape& s) {
+  if (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128) return "";
+  return "head_dim is " + std::to_string(s.head_dim) + "; allowed: 32, 64, 128";
+}
+std::string why_no_staged(const CallShape& s) {
+  if (std::string no = why_no_matrix_kernel(s); !no.empty()) return no;
+  const int64_t bytes = lds_of_rows(s, s.next_n);
+  if (bytes <= kStagedLimitBytes) return "";
+  return "it needs " + std::to_string(bytes) + " bytes of LDS for next_n " + std::to_string(s.next_n) +
+         " x heads " + std::to_string(s.heads) + "; allowed: up to 49152";
+}
+std::string why_no_direct(const CallShape& s) {
+  if (s.form == Form::prefill) return "it does not serve mqa_prefill_logits";
+  return why_no_matrix_kernel(s);
 }
 
-// Empty: the wgmma variant can serve the call.
-std::string why_no_wgmma(const mqa_paged_logits_args& a, const mqa_config& c, const DeviceFacts& device) {
-  if (!device.wgmma) return "it needs an NVIDIA sm_90 device, this one is " + device.key;
-  if (a.head_dim != hopper::kHeadDim) return "head_dim is " + std::to_string(a.head_dim) + "; allowed: 128";
-  if (a.fp8 != MQA_E4M3FN) return "fp8 is e4m3fnuz; allowed: e4m3fn";
-  if (a.batch > hopper::kMostSequences)
-    return "batch is " + std::to_string(a.batch) + "; allowed: up to 1024";
-  if (hopper_workers(a, c) == 0)
-    return "next_n " + std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) +
-           " leaves no shared memory for " + std::to_string(hopper::kLeastStages) + " tiles of keys";
-  if (c.chunk_k != 0 && c.chunk_k != hopper::kTileTokens)
-    return "chunk_k is " + std::to_string(c.chunk_k) + "; allowed: 0 or 64";
-  if (c.split_kv > 1) return "split_kv is " + std::to_string(c.split_kv) + "; allowed: 0 or 1";
-  if (c.wave_per_eu == 1) return "wave_per_eu is 1; allowed: 0, 2, 3, 4";
-  return "";
-}
-
-// Workers for every SM, but none without a tile at the longest context.
-LaunchConfig wgmma_config(const mqa_paged_logits_args& a, const mqa_config& wanted,
+LaunchConfig block_config(mqa_variant variant, const CallShape& s, const mqa_config& wanted,
                           const DeviceFacts& device) {
   LaunchConfig c{};
-  c.variant = MQA_VARIANT_WGMMA;
-  c.chunk_k = hopper::kTileTokens;
-  c.split_kv = 1;
-  c.wave_per_eu = hopper_workers(a, wanted);
-  const int64_t staged = hopper::staged_bytes(a.next_n, a.heads);
-  const int64_t tiles = a.batch * ceil_div<int64_t>(a.max_model_len, hopper::kTileTokens);
-  c.lds_bytes =
-      static_cast<uint32_t>(hopper::stages_for(c.wave_per_eu, staged) * hopper::kTileSpacing + staged);
-  c.workers =
-      static_cast<int32_t>(std::clamp<int64_t>(tiles, 1, int64_t{device.compute_units} * c.wave_per_eu));
+  c.variant = variant;
+  c.form = s.form;
+  c.chunk_k = wanted.chunk_k ? wanted.chunk_k : kDefaultChunk;
+  c.wave_per_eu = wanted.wave_per_eu && s.form != Form::per_head ? wanted.wave_per_eu : kDefaultWavePerEu;
+  if (s.form == Form::prefill)
+    c.tile_rows = variant == MQA_VARIANT_STAGED ? tile_rows(s, c.wave_per_eu, device) : 1;
+  const int32_t rows = s.form == Form::prefill ? c.tile_rows : s.next_n;
+  c.lds_bytes = variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(lds_of_rows(s, rows)) : 0;
+  const int64_t blocks = s.form == Form::prefill ? ceil_div<int64_t>(s.batch, c.tile_rows) : s.batch;
+  c.split_kv = wanted.split_kv ? wanted.split_kv : automatic_splits(blocks, s.most_keys, c, device);
   return c;
 }
 
-// As many splits as fill the device once with blocks of 4 waves, but none without a chunk at the longest
-// context.
-int32_t automatic_splits(const mqa_paged_logits_args& a, const LaunchConfig& c, const DeviceFacts& device) {
-  const int64_t slots = int64_t{device.compute_units} * c.wave_per_eu;
-  const int64_t wanted = ceil_div<int64_t>(slots, std::max(1, a.batch));
-  return static_cast<int32_t>(std::clamp<int64_t>(
-      wanted, 1, std::min<int64_t>(kMostSplits, ceil_div<int64_t>(a.max_model_len, c.chunk_k))));
+// ---- the choice ----
+// In the order in which auto tries them.
+constexpr mqa_variant kPreferred[] = {MQA_VARIANT_WGMMA, MQA_VARIANT_STAGED, MQA_VARIANT_DIRECT,
+                                      MQA_VARIANT_GENERAL};
+
+// Empty: the variant can serve the call.
+std::string why_not(mqa_variant variant, const CallShape& s, const mqa_config& wanted,
+                    const DeviceFacts& device) {
+  switch (variant) {
+  case MQA_VARIANT_WGMMA: return why_no_wgmma(s, wanted, device);
+  case MQA_VARIANT_STAGED: return why_no_staged(s);
+  case MQA_VARIANT_DIRECT: return why_no_direct(s);
+  case MQA_VARIANT_GENERAL: return "";
+  default: return "this build has no such kernel";
+  }
+}
+LaunchConfig filled(mqa_variant variant, const CallShape& s, const mqa_config& wanted,
+                    const DeviceFacts& device) {
+  switch (variant) {
+  case MQA_VARIANT_WGMMA: return wgmma_config(s, wanted, device);
+  default: return block_config(variant, s, wanted, device);
+  }
 }
 
-} // namespace
+mqa_variant first_that_can(const CallShape& s, const mqa_config& wanted, const DeviceFacts& device) {
+  return *std::find_if(std::begin(kPreferred), std::end(kPreferred),
+                       [&](mqa_variant v) { return why_not(v, s, wanted, device).empty(); });
+}
 
-mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device,
-                          LaunchConfig* config, std::string* why) {
+mqa_status resolve(const CallShape& s, const mqa_config& wanted, const DeviceFacts& device,
+                   LaunchConfig* config, std::string* why) {
   if (*why = config_error(wanted); !why->empty()) return MQA_INVALID_ARGUMENT;
-  if (a.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz) {
+  if (s.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz) {
     *why =
         "fp8 e4m3fnuz on a device whose matrix unit reads e4m3fn (" + device.key + "); allowed there: e4m3fn";
     return MQA_UNSUPPORTED;
   }
-  const bool may_wgmma = wanted.variant == MQA_VARIANT_WGMMA || wanted.variant == MQA_VARIANT_AUTO;
-  if (const std::string no = may_wgmma ? why_no_wgmma(a, wanted, device) : "not asked for"; no.empty()) {
-    *config = wgmma_config(a, wanted, device);
-    return MQA_OK;
-  } else if (wanted.variant == MQA_VARIANT_WGMMA) {
-    *why = "variant wgmma cannot run this: " + no + "; use variant auto";
+  const mqa_variant able = first_that_can(s, wanted, device);
+  const mqa_variant variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant) : able;
+  if (const std::string no = why_not(variant, s, wanted, device); !no.empty()) {
+    *why = std::string("variant ") + mqa_variant_name(variant) + " cannot run this: " + no + "; variant " +
+           mqa_variant_name(able) + " can";
     return MQA_UNSUPPORTED;
   }
-  const int64_t staged = staged_lds_bytes(a.next_n, a.heads, a.head_dim);
-  LaunchConfig c{};
-  c.variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant)
-                             : (staged <= kStagedLimitBytes ? MQA_VARIANT_STAGED : MQA_VARIANT_DIRECT);
-  if (c.variant == MQA_VARIANT_STAGED && staged > kStagedLimitBytes) {
-    *why = "variant staged needs " + std::to_string(staged) + " bytes of LDS for next_n " +
-           std::to_string(a.next_n) + " x heads " + std::to_string(a.heads) +
-           "; allowed: up to 49152; use variant direct or auto";
-    return MQA_UNSUPPORTED;
-  }
-  c.chunk_k = wanted.chunk_k ? wanted.chunk_k : kDefaultChunk;
-  c.wave_per_eu = wanted.wave_per_eu ? wanted.wave_per_eu : kDefaultWavePerEu;
-  c.split_kv = wanted.split_kv ? wanted.split_kv : automatic_splits(a, c, device);
-  c.lds_bytes = c.variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(staged) : 0;
-  if (int64_t{a.batch} * c.split_kv > INT32_MAX) {
-    *why = "batch * split_kv is " + std::to_string(int64_t{a.batch} * c.split_kv) +
-           "; allowed: up to 2147483647 blocks";
+  const LaunchConfig c = filled(variant, s, wanted, device);
+  const int64_t blocks =
+      (s.form == Form::prefill ? ceil_div<int64_t>(s.batch, c.tile_rows) : s.batch) * c.split_kv;
+  if (blocks > INT32_MAX) {
+    *why = "batch * split_kv is " + std::to_string(blocks) + "; allowed: up to 2147483647 blocks";
     return MQA_INVALID_ARGUMENT;
   }
   *config = c;
   return MQA_OK;
+}
+
+} // namespace
+
+int32_t automatic_splits(int64_t blocks, int64_t most_keys, const LaunchConfig& c,
+                         const DeviceFacts& device) {
+  const int64_t slots = int64_t{device.compute_units} * c.wave_per_eu;
+  const int64_t wanted = ceil_div<int64_t>(slots, std::max<int64_t>(1, blocks));
+  const int64_t chunks = std::max<int64_t>(1, ceil_div<int64_t>(most_keys, c.chunk_k));
+  return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::min<int64_t>(kMostSplits, chunks)));
+}
+
+mqa_status resolve_config(const mqa_paged_logits_args& a, const mqa_config& wanted, const DeviceFacts& device,
+                          LaunchConfig* config, std::string* why) {
+  const Form form = a.logits_stride_head ? Form::per_head : Form::head_sum;
+  return resolve(
+      {form, a.slot_prefix != nullptr, a.batch, a.next_n, a.heads, a.head_dim, a.fp8, a.max_model_len},
+      wanted, device, config, why);
+}
+mqa_status resolve_config(const mqa_prefill_logits_args& a, const mqa_config& wanted,
+                          const DeviceFacts& device, LaunchConfig* config, std::string* why) {
+  return resolve({Form::prefill, false, a.rows, 1, a.heads, a.head_dim, a.fp8, a.num_keys}, wanted, device,
+                 config, why);
 }
 
 } // namespace mqa

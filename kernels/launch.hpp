@@ -22,7 +22,10 @@ struct LaunchConfig {
 
 // Starts the kernel; hipErrorInvalidValue when it has no instance for the head_dim or configuration.
 using LaunchFn = hipError_t (*)(const PagedArgs&, const LaunchConfig&, hipStream_t);
+// Any variant and form of this build; the others are its parts, each compiled by itself.
 hipError_t launch_paged_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
+hipError_t launch_per_head_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
+hipError_t launch_prefill_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 
 // The operations that are not logits take the caller's validated arguments as they are, and have one configuration.
 using HeadSumFn = hipError_t (*)(const mqa_head_sum_args&, hipStream_t);

@@ -13,6 +13,7 @@ inline constexpr int kMostSequences = 1024;        // lengths of all sequences a
 inline constexpr int kTileBytes = kTileTokens * (kHeadDim + 4);
 inline constexpr int kTileSpacing =
     (kTileBytes + 1023) / 1024 * 1024; // the matrix unit's swizzle repeats every 1024 bytes
+inline constexpr int kMostHeads = 128; // two groups of a row
 inline constexpr int kLeastStages = 3, kMostStages = 8;
 inline constexpr int kSharedBytesPerSm = 227 << 10;
 inline constexpr int kScheduleBytes =
