@@ -43,9 +43,9 @@ int64_t draw_stride(const Case& c, std::string_view name, Random& random) {
   const int64_t table_columns = (s.max_model_len + std::max(s.block_size, 1) - 1) / std::max(s.block_size, 1);
   const int64_t head = std::max<int64_t>(c.strides.q[2], s.head_dim),
                 next = std::max(c.strides.q[1], head * s.heads);
-  if (name == "strides.q.head") return draw_padded(s.head_dim, random);
-  if (name == "strides.q.next") return draw_padded(head * s.heads, random);
-  if (name == "strides.q.batch") return draw_padded(next * s.next_n, random);
+  if (name == "strides.q[2]") return draw_padded(s.head_dim, random);
+  if (name == "strides.q[1]") return draw_padded(head * s.heads, random);
+  if (name == "strides.q[0]") return draw_padded(next * s.next_n, random);
   if (name == "strides.weights") return draw_padded(s.heads, random);
   if (name == "strides.block_table") return draw_padded(table_columns, random);
   if (name == "strides.logits") return draw_padded(s.max_model_len, random);
@@ -99,7 +99,7 @@ int64_t draw_field(const Case& c, const Field& f, Random& random) {
   if (name == "block_table.period") return random.pick({1, 2, 3, 4, 7});
   if (name == "data.lane") return random.pick({0, 0, 0, 0, 0, 0, 1, 1, 1, 2});
   if (name == "data.pattern") return random.between(0, static_cast<int64_t>(Pattern::one_dim));
-  if (name == "config.variant") return random.between(0, kLastVariant);
+  if (name == "config.variant") return random.pick(std::span<const int32_t>(kVariants));
   if (name == "config.chunk_k") return random.pick({0, 64, 64, 128, 256, 512, 1024});
   if (name == "config.split_kv") return random.pick({0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 38, 80});
   if (name == "config.wave_per_eu") return random.pick({0, 1, 2, 4});

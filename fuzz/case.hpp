@@ -1,6 +1,6 @@
 // A case: everything that one differential check depends on.  Every default is the smallest legal value, so a
 // short file is a small case; a field at its default is omitted from both forms (JSON for people, a canonical
-// binary record for libFuzzer).
+// binary record for libFuzzer).  A field that the operation does not know is at its default (fields.hpp, has_meaning).
 #pragma once
 #include "kernels/mqa.h"
 #include "refimpl/generate.hpp"
@@ -36,7 +36,7 @@ struct Strides {
   std::array<int64_t, 3> q{0, 0, 0};
   int64_t weights = 0, block_table = 0, logits = 0, kv_block = 0;
   int64_t logits_head = 0; // per_head_logits: between planes
-  int64_t keys = 0;        // cache_write: between input keys; cache_gather: bytes between output keys
+  int64_t keys = 0;        // cache_write, indexer: between input keys; cache_gather: bytes between output keys
   int64_t key_scales = 0;  // prefill_logits, cache_gather: between scales
   int64_t indices = 0;     // top_k
   auto operator<=>(const Strides&) const = default;

@@ -15,30 +15,31 @@
 namespace mqalab {
 namespace {
 
-constexpr std::string_view kOperation = "paged_mqa_logits";
 constexpr uintmax_t kLargestCaseFile_bytes = 64 << 20;
 
-void read_context_lens(ObjectReader& reader, Shape& shape) {
-  const Json* explicit_form = reader.find("lens_per_row");
+std::vector<int32_t> read_integers(const Json& json, const JsonPlace& place, const std::string& what) {
+  read_array(json, place, what);
+  std::vector<int32_t> values;
+  for (size_t i = 0; i < json.size(); ++i)
+    values.push_back(static_cast<int32_t>(read_integer(json[i], place.element(i), INT32_MIN, INT32_MAX)));
+  return values;
+}
+
+void read_context_lens(ObjectReader& reader, Operation op, Shape& shape) {
+  const bool explicit_form = reader.find("lens_per_row");
+  shape.lens_per_row = implied_per_row(op, shape);
+  reader.boolean("lens_per_row", shape.lens_per_row);
   const Json* lens = reader.find("context_lens");
-  if (explicit_form) {
-    if (!explicit_form->is_boolean()) reader.place("lens_per_row").refuse(*explicit_form, "true or false");
-    shape.lens_per_row = explicit_form->get<bool>();
-  }
   if (!lens) {
     shape.context_lens = default_lengths(shape);
     return;
   }
-  const JsonPlace place = reader.place("context_lens");
-  read_array(*lens, place, "an array of integers: one length per sequence, or one per row");
-  shape.context_lens.clear();
-  for (size_t i = 0; i < lens->size(); ++i)
-    shape.context_lens.push_back(
-        static_cast<int32_t>(read_integer((*lens)[i], place.element(i), INT32_MIN, INT32_MAX)));
-  if (!explicit_form) shape.lens_per_row = deduced_per_row(shape);
+  shape.context_lens = read_integers(*lens, reader.place("context_lens"),
+                                     "an array of integers: one length per sequence, or one per row");
+  if (!explicit_form) shape.lens_per_row = implied_per_row(op, shape) || deduced_per_row(shape);
 }
 
-void read_shape(ObjectReader& reader, Shape& shape) {
+void read_shape(ObjectReader& reader, Operation op, Shape& shape) {
   reader.word("fp8", shape.fp8);
   reader.integer("batch", shape.batch);
   reader.integer("next_n", shape.next_n);
@@ -49,7 +50,10 @@ void read_shape(ObjectReader& reader, Shape& shape) {
   reader.integer("max_model_len", shape.max_model_len);
   reader.word("tail", shape.tail);
   reader.integer("num_blocks", shape.num_blocks);
-  read_context_lens(reader, shape);
+  reader.boolean("compressed", shape.compressed);
+  if (const Json* starts = reader.find("starts"))
+    shape.starts = read_integers(*starts, reader.place("starts"), "an array of integers: one start per row");
+  read_context_lens(reader, op, shape);
 }
 
 void read_strides(const Json& json, const JsonPlace& place, Strides& strides) {
@@ -64,6 +68,10 @@ void read_strides(const Json& json, const JsonPlace& place, Strides& strides) {
   reader.integer("block_table", strides.block_table);
   reader.integer("logits", strides.logits);
   reader.integer("kv_block", strides.kv_block);
+  reader.integer("logits_head", strides.logits_head);
+  reader.integer("keys", strides.keys);
+  reader.integer("key_scales", strides.key_scales);
+  reader.integer("indices", strides.indices);
   reader.finish();
 }
 
@@ -115,6 +123,21 @@ void read_data(const Json& json, const JsonPlace& place, DataSpec& data) {
   reader.finish();
 }
 
+void read_selection(const Json& json, const JsonPlace& place, Selection& selection) {
+  ObjectReader reader(json, place);
+  reader.integer("k", selection.k);
+  reader.boolean("stable", selection.stable);
+  reader.finish();
+}
+
+void read_writer(const Json& json, const JsonPlace& place, WriterSpec& writer) {
+  ObjectReader reader(json, place);
+  reader.word("key_type", writer.key_type);
+  reader.word("scale_format", writer.scale_format);
+  reader.integer("skip_every", writer.skip_every);
+  reader.finish();
+}
+
 void read_config(const Json& json, const JsonPlace& place, mqa_config& config) {
   ObjectReader reader(json, place);
   auto variant = static_cast<mqa_variant>(config.variant);
@@ -150,6 +173,10 @@ Json strides_json(const Strides& s, bool full) {
   w.put("block_table", s.block_table, unset.block_table);
   w.put("logits", s.logits, unset.logits);
   w.put("kv_block", s.kv_block, unset.kv_block);
+  w.put("logits_head", s.logits_head, unset.logits_head);
+  w.put("keys", s.keys, unset.keys);
+  w.put("key_scales", s.key_scales, unset.key_scales);
+  w.put("indices", s.indices, unset.indices);
   return json;
 }
 
@@ -176,6 +203,25 @@ Json data_json(const DataSpec& d, bool full) {
   return json;
 }
 
+Json selection_json(const Selection& s, bool full) {
+  Json json = Json::object();
+  const Writer w{json, full};
+  const Selection unset;
+  w.put("k", s.k, unset.k);
+  w.put("stable", s.stable, unset.stable);
+  return json;
+}
+
+Json writer_json(const WriterSpec& s, bool full) {
+  Json json = Json::object();
+  const Writer w{json, full};
+  const WriterSpec unset;
+  w.put_word("key_type", s.key_type, unset.key_type);
+  w.put_word("scale_format", s.scale_format, unset.scale_format);
+  w.put("skip_every", s.skip_every, unset.skip_every);
+  return json;
+}
+
 Json config_json(const mqa_config& c, bool full) {
   Json json = Json::object();
   const Writer w{json, full};
@@ -186,7 +232,7 @@ Json config_json(const mqa_config& c, bool full) {
   return json;
 }
 
-void write_shape(const Writer& w, const Shape& s) {
+void write_shape(const Writer& w, Operation op, const Shape& s) {
   const Shape unset;
   w.put_word("fp8", s.fp8, unset.fp8);
   w.put("batch", s.batch, unset.batch);
@@ -196,9 +242,12 @@ void write_shape(const Writer& w, const Shape& s) {
   w.put("block_size", s.block_size, unset.block_size);
   w.put_word("layout", s.layout, unset.layout);
   if (w.full || s.context_lens != default_lengths(s)) w.json["context_lens"] = s.context_lens;
-  // Without context_lens nothing is deduced, so the flag must then stand for itself.
-  const bool implied = w.json.contains("context_lens") && deduced_per_row(s);
+  // Without context_lens nothing is deduced from their number.
+  const bool deduced = w.json.contains("context_lens") && deduced_per_row(s);
+  const bool implied = implied_per_row(op, s) || deduced;
   if (w.full || s.lens_per_row != implied) w.json["lens_per_row"] = s.lens_per_row;
+  w.put("starts", s.starts, unset.starts);
+  w.put("compressed", s.compressed, unset.compressed);
   w.put("max_model_len", s.max_model_len, unset.max_model_len);
   w.put_word("tail", s.tail, unset.tail);
   w.put("num_blocks", s.num_blocks, unset.num_blocks);
@@ -209,11 +258,13 @@ void write_shape(const Writer& w, const Shape& s) {
 std::string to_json(const Case& c, int indent, bool with_defaults) {
   Json json = Json::object();
   const Writer w{json, with_defaults};
-  if (with_defaults) json["op"] = kOperation;
-  write_shape(w, c.shape);
+  w.put_word("op", c.op, Case{}.op);
+  write_shape(w, c.op, c.shape);
   w.put_object("strides", strides_json(c.strides, with_defaults));
   w.put_object("block_table", block_table_json(c.block_table, with_defaults));
   w.put_object("data", data_json(c.data, with_defaults));
+  w.put_object("top_k", selection_json(c.selection, with_defaults));
+  w.put_object("writer", writer_json(c.writer, with_defaults));
   w.put_object("config", config_json(c.config, with_defaults));
   return json.dump(indent);
 }
@@ -222,12 +273,14 @@ Case case_from_json(const std::string& text, const std::string& origin) {
   const Json json = parse_json(text, origin);
   ObjectReader reader(json, JsonPlace{origin, ""});
   Case c;
-  if (const Json* op = reader.find("op")) read_word(*op, reader.place("op"), std::array{kOperation});
-  read_shape(reader, c.shape);
+  reader.word("op", c.op);
+  read_shape(reader, c.op, c.shape);
   if (const Json* v = reader.find("strides")) read_strides(*v, reader.place("strides"), c.strides);
   if (const Json* v = reader.find("block_table"))
     read_block_table(*v, reader.place("block_table"), c.block_table);
   if (const Json* v = reader.find("data")) read_data(*v, reader.place("data"), c.data);
+  if (const Json* v = reader.find("top_k")) read_selection(*v, reader.place("top_k"), c.selection);
+  if (const Json* v = reader.find("writer")) read_writer(*v, reader.place("writer"), c.writer);
   if (const Json* v = reader.find("config")) read_config(*v, reader.place("config"), c.config);
   reader.finish();
   return c;

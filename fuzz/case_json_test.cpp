@@ -47,6 +47,38 @@ TEST(CaseJson, EveryFieldHasThePlaceThatTheGuideGivesIt) {
   EXPECT_EQ(c.config.wave_per_eu, 4);
 }
 
+TEST(CaseJson, EveryFieldOfTheOtherOperationsHasItsPlace) {
+  const Case c =
+      case_from_json(R"({"op": "top_k", "next_n": 3, "context_lens": [4, 5, 6], "starts": [0, -1, 2],
+    "compressed": true, "top_k": {"k": 2048, "stable": true},
+    "writer": {"key_type": "fp32", "scale_format": "power_of_two", "skip_every": 3},
+    "strides": {"logits_head": 1, "keys": 2, "key_scales": 3, "indices": 4}})",
+                     "test");
+  EXPECT_EQ(c.op, Operation::top_k);
+  EXPECT_TRUE(c.shape.lens_per_row);
+  EXPECT_EQ(c.shape.starts, (std::vector<int32_t>{0, -1, 2}));
+  EXPECT_TRUE(c.shape.compressed);
+  EXPECT_EQ(c.selection, (Selection{2048, true}));
+  EXPECT_EQ(c.writer, (WriterSpec{MQA_KEY_FP32, MQA_SCALE_POWER_OF_TWO, 3}));
+  EXPECT_EQ(c.strides.logits_head, 1);
+  EXPECT_EQ(c.strides.keys, 2);
+  EXPECT_EQ(c.strides.key_scales, 3);
+  EXPECT_EQ(c.strides.indices, 4);
+}
+
+TEST(CaseJson, APrefillHasOneEndPerRowHoweverManyThereAre) {
+  const Case c = case_from_json(R"({"op": "prefill_mqa_logits", "context_lens": [7]})", "t");
+  EXPECT_TRUE(c.shape.lens_per_row);
+  EXPECT_EQ(to_json(c, -1), R"({"context_lens":[7],"op":"prefill_mqa_logits"})");
+  EXPECT_EQ(case_from_json(R"({"op": "prefill_mqa_logits", "next_n": 3})", "t").shape.context_lens,
+            (std::vector<int32_t>{1, 1, 1}));
+}
+
+TEST(CaseJson, StartsMeanOneLengthPerRow) {
+  EXPECT_TRUE(
+      case_from_json(R"({"op": "top_k", "context_lens": [7], "starts": [2]})", "t").shape.lens_per_row);
+}
+
 TEST(CaseJson, OneLengthPerRowIsSeenFromTheNumberOfEntries) {
   EXPECT_TRUE(
       case_from_json(R"({"batch": 2, "next_n": 2, "context_lens": [1, 2, 3, 4]})", "t").shape.lens_per_row);
@@ -97,7 +129,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"{\"lens_per_row\": 1}", "true or false"},
         BadInput{"{\"layout\": \"planer\"}", "try: planar"},
         BadInput{"{\"fp8\": \"e5m2\"}", "allowed: e4m3fn or e4m3fnuz"}, BadInput{"{\"fp8\": 1}", "fp8 is 1"},
-        BadInput{"{\"op\": \"gemm\"}", "allowed: paged_mqa_logits"},
+        BadInput{"{\"op\": \"gemm\"}", "allowed: paged_mqa_logits, "},
+        BadInput{"{\"op\": \"topk\"}", "try: top_k"}, BadInput{"{\"op\": 6}", "op is 6"},
+        BadInput{"{\"starts\": 3}", "starts is 3; allowed: an array"},
+        BadInput{"{\"starts\": [0.5]}", "starts[0] is 0.5"},
+        BadInput{"{\"compressed\": 1}", "compressed is 1; allowed: true or false"},
+        BadInput{"{\"top_k\": {\"stable\": 0}}", "top_k.stable is 0; allowed: true or false"},
+        BadInput{"{\"top_k\": {\"kk\": 1}}", "try: k"},
+        BadInput{"{\"writer\": {\"key_type\": \"f16\"}}", "allowed: bf16, fp16 or fp32"},
+        BadInput{"{\"writer\": {\"scale_format\": \"ue8m0\"}}", "allowed: plain or power_of_two"},
         BadInput{"{\"strides\": 3}", "strides is 3"},
         BadInput{"{\"strides\": {\"q\": [1, 2]}}", "strides.q is [1,2]"},
         BadInput{"{\"strides\": {\"logit\": 2}}", "strides.logit; allowed: "},

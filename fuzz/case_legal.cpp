@@ -1,117 +1,137 @@
-// What a case may ask for.  Two questions: libmqa's contract (mqa.h), written here a second time on purpose
-// so that a slip in the library's own check shows; and the lab's limits, which keep one check within a
-// machine.
+// What the lab can check: a case inside the contract whose fields all mean something, in a form that the
+// operation has, and of a size that one check can bear.
 #include "fuzz/case.hpp"
 #include "fuzz/case_lengths.hpp"
 #include "fuzz/case_names.hpp"
+#include "fuzz/case_rules.hpp"
+#include "fuzz/fields.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace mqalab {
 namespace {
 
 constexpr int64_t kLargestBuffer_bytes = int64_t{64} << 30; // address space, not memory
-constexpr int64_t kMostCells = int64_t{1} << 25;            // rows * max_model_len: what the oracle looks at
+constexpr int64_t kMostCells = int64_t{1} << 25;            // of the output: what the oracle looks at
 constexpr int64_t kMostTokens = int64_t{1} << 20;           // dots of all rows: what the reference computes
 constexpr int64_t kMostTableEntries = int64_t{1} << 25;
 constexpr int64_t kLargestStride = int64_t{1} << 35; // times heads and rows still below 2^63
 
-std::string refusal(std::string_view field, int64_t given, const std::string& allowed) {
-  return fmt::format("{} is {}; allowed: {}", field, given, allowed);
-}
-
 // Products of strides and counts may pass 64 bits in an illegal case; double is exact enough for a limit.
 double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 
-std::string illegal_shape(const Shape& s) {
+// ---- fields without meaning ----
+std::string meaningless(std::string_view field, Operation op) {
+  return fmt::format("{} has no meaning for {}; allowed: leave it out", field, name_of(op));
+}
+std::string meaningless_field(const Case& c) {
+  for (const Field& f : fields())
+    if (!has_meaning(c.op, f.name) && f.get(c) != f.smallest) return meaningless(f.name, c.op);
+  if (!has_meaning(c.op, "starts") && !c.shape.starts.empty()) return meaningless("starts", c.op);
+  if (!has_meaning(c.op, "block_table.set") && !c.block_table.set.empty())
+    return meaningless("block_table.set", c.op);
+  if (!has_meaning(c.op, "data.set") && !c.data.overrides.empty()) return meaningless("data.set", c.op);
+  return {};
+}
+
+// ---- forms ----
+// What sizes the lab's inputs whether the library is told or not.
+std::string illegal_form(const Case& c) {
+  const Shape& s = c.shape;
   if (s.batch < 0) return refusal("batch", s.batch, "0 or more");
   if (s.next_n < 1) return refusal("next_n", s.next_n, "1 or more");
-  if (int64_t{s.batch} * s.next_n > INT32_MAX)
-    return refusal("batch * next_n", int64_t{s.batch} * s.next_n, "up to 2147483647 rows");
-  if (s.heads < 8 || s.heads > 128 || s.heads % 8)
-    return refusal("heads", s.heads, "a multiple of 8 from 8 to 128");
-  if (s.head_dim != 32 && s.head_dim != 64 && s.head_dim != 128)
-    return refusal("head_dim", s.head_dim, "32, 64 or 128");
-  const bool multiple = s.block_size >= 16 && s.block_size <= 1024 && s.block_size % 16 == 0;
-  if (s.block_size != 1 && !multiple)
-    return refusal("block_size", s.block_size, "1, or a multiple of 16 up to 1024");
-  if (s.layout == MQA_SHUFFLED && s.block_size == 1)
-    return refusal("block_size", 1, "a multiple of 16 up to 1024 with the shuffled layout");
   if (s.max_model_len < 1 || s.max_model_len > 1 << 24)
     return refusal("max_model_len", s.max_model_len, "1 to 16777216");
-  if (s.num_blocks < 0 || s.num_blocks > INT32_MAX)
-    return refusal("num_blocks", s.num_blocks, "0 (as many as needed) to 2147483647");
+  if (c.writer.skip_every < 0)
+    return refusal("writer.skip_every", c.writer.skip_every, "0 (skip none) or more");
+  if (c.op == Operation::prefill_logits && s.batch > 1)
+    return refusal("batch", s.batch, "0 or 1 for prefill_mqa_logits; its rows are next_n");
+  if (c.op == Operation::prefill_logits && !s.lens_per_row)
+    return "lens_per_row is false; allowed: true for prefill_mqa_logits, context_lens are the ends of its "
+           "rows";
+  if (c.op == Operation::head_sum && s.tail != MQA_TAIL_NEG_INF)
+    return "tail is untouched; allowed: neg_inf for per_head_sum, the sum reads every column";
   return {};
 }
 
-std::string illegal_lengths(const Shape& s) {
+std::string illegal_lengths(const Case& c) {
+  const Shape& s = c.shape;
   const double wanted = product(s.batch, s.lens_per_row ? s.next_n : 1);
-  if (static_cast<double>(s.context_lens.size()) == wanted) return {};
-  return fmt::format("context_lens has {} entries; allowed: {} (one per sequence) or {} (one per row)",
-                     s.context_lens.size(), s.batch, int64_t{s.batch} * s.next_n);
-}
-
-// libmqa does not look at the stride of a single item; the lab, which sizes buffers by it, does (`strict`).
-std::string illegal_stride(std::string_view field, int64_t given, int64_t least, int64_t items, bool strict) {
-  if (given == 0 || given >= least || (!strict && given > 0 && items <= 1)) return {};
-  return refusal(field, given, fmt::format("0 (dense), or {} and more", least));
-}
-
-std::string illegal_strides(const Shape& s, const Strides& t, bool strict) {
-  struct Rule {
-    const char* field;
-    int64_t given, least, items;
-  };
-  const int64_t width = (s.max_model_len + s.block_size - 1) / s.block_size,
-                rows = int64_t{s.batch} * s.next_n;
-  const Rule rules[] = {{"strides.q[0]", t.q[0], s.head_dim, s.batch},
-                        {"strides.q[1]", t.q[1], s.head_dim, s.next_n},
-                        {"strides.q[2]", t.q[2], s.head_dim, s.heads},
-                        {"strides.weights", t.weights, s.heads, rows},
-                        {"strides.block_table", t.block_table, width, s.batch},
-                        {"strides.logits", t.logits, s.max_model_len, rows},
-                        {"strides.kv_block", t.kv_block, int64_t{s.block_size} * (s.head_dim + 4), 2}};
-  for (const Rule& r : rules)
-    if (auto why = illegal_stride(r.field, r.given, r.least, r.items, strict); !why.empty()) return why;
-  if (t.kv_block % 4)
-    return refusal("strides.kv_block", t.kv_block, "a multiple of 4 (the scales are floats)");
+  if (static_cast<double>(s.context_lens.size()) != wanted)
+    return fmt::format("context_lens has {} entries; allowed: {} (one per sequence) or {} (one per row)",
+                       s.context_lens.size(), s.batch, int64_t{s.batch} * s.next_n);
+  const bool counted = is_ragged(c.op) || c.op == Operation::cache_write || c.op == Operation::cache_gather;
+  for (size_t i = 0; i < s.context_lens.size() && counted; ++i)
+    if (s.context_lens[i] < 0)
+      return refusal(fmt::format("context_lens[{}]", i), s.context_lens[i],
+                     fmt::format("0 or more for {}", name_of(c.op)));
+  if (s.starts.empty()) return {};
+  if (!s.lens_per_row) return "starts are given without lens_per_row; allowed: both, or neither";
+  if (static_cast<int64_t>(s.starts.size()) != rows(c))
+    return fmt::format("starts has {} entries; allowed: {} (one per row), or none", s.starts.size(), rows(c));
   return {};
 }
 
-std::string illegal_config(const mqa_config& c) {
-  if (c.variant < 0 || c.variant > MQA_VARIANT_WGMMA)
-    return refusal("config.variant", c.variant, "auto, staged, direct or wgmma");
-  if (c.chunk_k < 0 || c.chunk_k > 4096 || c.chunk_k % 64)
-    return refusal("config.chunk_k", c.chunk_k, "0 (automatic), or a multiple of 64 up to 4096");
-  if (c.split_kv < 0 || c.split_kv > 65535)
-    return refusal("config.split_kv", c.split_kv, "0 (automatic) to 65535");
-  if (c.wave_per_eu < 0 || c.wave_per_eu > 4 || (c.wave_per_eu == 3 && c.variant != MQA_VARIANT_WGMMA))
-    return refusal("config.wave_per_eu", c.wave_per_eu, "0 (automatic), 1, 2 or 4; 3 for variant wgmma");
-  return {};
+// ---- table ----
+// Columns of a sequence's part of the table that may be named.
+int64_t table_columns(const Case& c, int32_t sequence) {
+  if (is_ragged(c.op)) return c.shape.context_lens[static_cast<size_t>(sequence)];
+  return std::max(table_width(c.shape), c.strides.block_table);
 }
 
-std::string illegal_table(const Case& c, int64_t width) {
-  if (c.block_table.period < 1) return refusal("block_table.period", c.block_table.period, "1 or more");
-  for (const TableOverride& o : c.block_table.set) {
+std::string illegal_table(const Case& c) {
+  const BlockTable& t = c.block_table;
+  if (t.period < 1) return refusal("block_table.period", t.period, "1 or more");
+  for (const TableOverride& o : t.set) {
     if (o.row < 0 || o.row >= c.shape.batch) return refusal("block_table.set row", o.row, "0 to batch - 1");
-    if (o.column < 0 || o.column >= width)
-      return refusal("block_table.set column", o.column, "0 to the table's row stride - 1");
+    if (o.column < 0 || o.column >= table_columns(c, o.row))
+      return refusal("block_table.set column", o.column,
+                     is_ragged(c.op) ? "0 to the sequence's length - 1" : "0 to the table's row stride - 1");
   }
+  const bool writes = c.op == Operation::cache_write || c.op == Operation::indexer;
+  if (writes && (t.mode == TableMode::one_block || t.mode == TableMode::alias))
+    return fmt::format(
+        "block_table.mode is {}; allowed: a mode that names no block twice, because {} writes to it",
+        name_of(t.mode), name_of(c.op));
   return {};
 }
 
+// Two tokens of a writer must not share a slot.
+std::string aliased_slots(const Case& c) {
+  const bool writes = c.op == Operation::cache_write || c.op == Operation::indexer;
+  if (!writes || c.block_table.set.empty()) return {};
+  const Problem p = resolve(c);
+  std::vector<int32_t> ids;
+  for (int32_t b = 0; b < p.batch; ++b) {
+    const auto begin = p.block_table.begin() + b * p.block_table_stride;
+    ids.insert(ids.end(), begin, begin + p.needed_blocks(b));
+  }
+  std::erase_if(ids, [&](int32_t id) { return id < 0 || id >= p.num_blocks; });
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice == ids.end()) return {};
+  return fmt::format(
+      "block_table.set names block {} a second time; allowed: ids that no other entry has, because {} "
+      "writes to them",
+      *twice, name_of(c.op));
+}
+
+// ---- overrides ----
 // Elements of a tensor that an override may name; the cache's depend on the resolved number of blocks.
 int64_t element_count(const Problem& p, Tensor tensor) {
-  const int64_t slots = p.num_blocks * p.block_size;
+  const int64_t queries = p.op == Operation::cache_gather ? 0 : p.rows() * p.heads;
+  const int64_t slots =
+      p.op == Operation::indexer ? 0 : p.num_blocks * p.block_size; // an indexer writes its keys
   switch (tensor) {
-  case Tensor::q: return p.rows() * p.heads * p.head_dim;
+  case Tensor::q: return queries * p.head_dim;
   case Tensor::k: return slots * p.head_dim;
   case Tensor::scale: return slots;
   case Tensor::weights: break;
   }
-  return p.rows() * p.heads;
+  return queries;
 }
 
 std::string illegal_overrides(const Case& c, const Problem& p) {
@@ -119,71 +139,101 @@ std::string illegal_overrides(const Case& c, const Problem& p) {
     const int64_t count = element_count(p, o.tensor);
     if (o.index < 0 || o.index >= count)
       return refusal(fmt::format("data.set index of {}", name_of(o.tensor)), o.index,
-                     fmt::format("0 to {}", count - 1));
+                     count ? fmt::format("0 to {}", count - 1) : "none for this case");
     const bool byte = o.tensor == Tensor::q || o.tensor == Tensor::k;
     if (byte && o.bits > 0xff) return refusal("data.set bits", o.bits, "0 to 255, one FP8 byte");
   }
   return {};
 }
 
-std::string too_large(std::string_view what, double given, double most, std::string_view unit) {
-  if (given <= most) return {};
-  return fmt::format("{} is {:.0f} {}; allowed: up to {:.0f} in the lab", what, given, unit, most);
+// ---- sizes ----
+struct Size {
+  std::string_view what;
+  double given, most;
+  std::string_view unit;
+};
+std::string first_too_large(std::initializer_list<Size> sizes) {
+  for (const Size& s : sizes)
+    if (s.given > s.most)
+      return fmt::format("{} is {:.0f} {}; allowed: up to {:.0f} in the lab", s.what, s.given, s.unit,
+                         s.most);
+  return {};
+}
+
+int64_t longest_stride(const Strides& t) {
+  return std::max({t.q[0], t.q[1], t.q[2], t.weights, t.block_table, t.logits, t.kv_block, t.logits_head,
+                   t.keys, t.key_scales, t.indices});
 }
 
 // Before resolve(): nothing that it allocates may be absurd.
 std::string beyond_shape_limits(const Case& c) {
-  const Shape& s = c.shape;
-  const double rows = product(s.batch, s.next_n);
-  if (auto why = too_large("batch * next_n", rows, kMostRows, "rows"); !why.empty()) return why;
-  if (auto why =
-          too_large("rows * max_model_len", rows * static_cast<double>(s.max_model_len), kMostCells, "cells");
-      !why.empty())
-    return why;
-  const Strides& t = c.strides;
-  const int64_t longest = std::max({t.q[0], t.q[1], t.q[2], t.weights, t.block_table, t.logits, t.kv_block});
-  if (auto why = too_large("the largest stride", static_cast<double>(longest), kLargestStride, "elements");
-      !why.empty())
-    return why;
-  const int64_t width = (s.max_model_len + s.block_size - 1) / s.block_size;
-  const double entries = product(s.batch, std::max(width, c.strides.block_table));
-  return too_large("the block table", entries, kMostTableEntries, "entries");
+  const double count = product(c.shape.batch, c.shape.next_n);
+  const bool has_logits = has_meaning(c.op, "strides.logits");
+  const double planes = has_meaning(c.op, "strides.logits_head") ? c.shape.heads : 1;
+  const double cells = has_logits ? planes * count * static_cast<double>(c.shape.max_model_len) : 0;
+  const bool has_table = has_meaning(c.op, "block_table.set") && !is_ragged(c.op);
+  const double entries = has_table ? product(c.shape.batch, table_columns(c, 0)) : 0;
+  const auto all = static_cast<double>(all_tokens(c));
+  return first_too_large(
+      {{"batch * next_n", count, kMostRows, "rows"},
+       {planes > 1 ? "heads * rows * max_model_len" : "rows * max_model_len", cells, kMostCells, "cells"},
+       {"rows * top_k.k", count * c.selection.k, kMostCells, "indices"},
+       {"the largest stride", static_cast<double>(longest_stride(c.strides)), kLargestStride, "elements"},
+       {"the block table", is_ragged(c.op) ? all : entries, kMostTableEntries, "entries"}});
+}
+
+double visible(const Problem& p) {
+  double tokens = 0;
+  for (int64_t r = 0; r < p.rows(); ++r)
+    tokens += static_cast<double>(std::max<int64_t>(0, p.limit(r) - p.first(r)));
+  return tokens;
 }
 
 std::string beyond_size_limits(const Case& c, const Problem& p) {
-  const auto limit = static_cast<double>(kLargestBuffer_bytes);
-  const double pool = product(p.num_blocks, p.kv_block_stride_bytes);
-  if (auto why = too_large("kv_cache", pool, limit, "bytes"); !why.empty()) return why;
+  constexpr auto limit = static_cast<double>(kLargestBuffer_bytes);
   const double q = product(c.shape.batch, p.q_stride_batch) + product(p.next_n, p.q_stride_next) +
                    product(p.heads, p.q_stride_head);
-  if (auto why = too_large("q", q, limit, "bytes"); !why.empty()) return why;
-  const auto rows = p.rows();
-  if (auto why = too_large("weights", 4 * product(rows, p.weights_stride), limit, "bytes"); !why.empty())
-    return why;
-  if (auto why = too_large("logits", 4 * product(rows, p.logits_stride), limit, "bytes"); !why.empty())
-    return why;
-  int64_t tokens = 0;
-  for (int64_t r = 0; r < rows; ++r) tokens += p.limit(r);
-  return too_large("the sum of all rows' visible tokens", static_cast<double>(tokens), kMostTokens, "tokens");
+  const bool planes = has_meaning(c.op, "strides.logits_head");
+  const double logits =
+      product(p.rows(), p.logits_stride) + (planes ? product(p.heads, p.logits_stride_head) : 0);
+  const double slots = c.op == Operation::prefill_logits ? static_cast<double>(p.num_blocks) : visible(p);
+  return first_too_large(
+      {{"kv_cache", product(p.num_blocks, p.kv_block_stride_bytes), limit, "bytes"},
+       {"q", q, limit, "bytes"},
+       {"weights", 4 * product(p.rows(), p.weights_stride), limit, "bytes"},
+       {"logits", 4 * logits, limit, "bytes"},
+       {"keys", 4 * slots * static_cast<double>(p.keys_stride), limit, "bytes"},
+       {"key scales", 4 * slots * static_cast<double>(p.key_scales_stride), limit, "bytes"},
+       {"indices", 4 * product(p.rows(), p.indices_stride), limit, "bytes"},
+       {"the sum of all rows' visible tokens", c.op == Operation::top_k ? 0 : visible(p), kMostTokens,
+        "tokens"}});
 }
 
 } // namespace
 
-std::string why_outside_contract(const Case& c) {
-  if (auto why = illegal_shape(c.shape); !why.empty()) return why;
-  if (auto why = illegal_strides(c.shape, c.strides, false); !why.empty()) return why;
-  return illegal_config(c.config);
+std::string refusal(std::string_view field, int64_t given, const std::string& allowed) {
+  return fmt::format("{} is {}; allowed: {}", field, given, allowed);
+}
+int64_t table_width(const Shape& s) {
+  const int64_t block = std::max(s.block_size, 1);
+  return s.max_model_len / block + (s.max_model_len % block != 0);
+}
+int64_t all_tokens(const Case& c) {
+  int64_t tokens = 0;
+  for (const int32_t length : c.shape.context_lens) tokens += std::max(length, 0);
+  return tokens;
 }
 
 std::string why_illegal(const Case& c) {
   if (auto why = why_outside_contract(c); !why.empty()) return why;
-  if (auto why = illegal_lengths(c.shape); !why.empty()) return why;
-  if (auto why = illegal_strides(c.shape, c.strides, true); !why.empty()) return why;
-  if (auto why = beyond_shape_limits(c); !why.empty()) return why;
-  const int64_t width = (c.shape.max_model_len + c.shape.block_size - 1) / c.shape.block_size;
-  if (auto why = illegal_table(c, std::max(width, c.strides.block_table)); !why.empty()) return why;
+  for (const auto& rule : {meaningless_field, illegal_form, illegal_lengths})
+    if (auto why = rule(c); !why.empty()) return why;
+  if (auto why = illegal_strides(c, StrideRules::lab); !why.empty()) return why;
+  for (const auto& rule : {beyond_shape_limits, illegal_table})
+    if (auto why = rule(c); !why.empty()) return why;
   const Problem p = resolve_shape(c);
   if (auto why = beyond_size_limits(c, p); !why.empty()) return why;
+  if (auto why = aliased_slots(c); !why.empty()) return why;
   return illegal_overrides(c, p);
 }
 

@@ -16,6 +16,11 @@ inline std::vector<int32_t> default_lengths(const Shape& s) {
   return std::vector<int32_t>(static_cast<size_t>(rows > kMostRows ? 1 : rows), 1);
 }
 
+// Prefill has an end per row, and starts go with limits per row.
+inline bool implied_per_row(Operation op, const Shape& s) {
+  return op == Operation::prefill_logits || !s.starts.empty();
+}
+
 // A list with one entry per row and not per sequence can only mean lengths per row.
 inline bool deduced_per_row(const Shape& s) {
   const auto count = static_cast<int64_t>(s.context_lens.size());

@@ -20,10 +20,16 @@ inline constexpr std::array<std::string_view, 7> kPatternNames{
 inline constexpr std::array<std::string_view, 4> kTensorNames{"q", "k", "scale", "weights"};
 inline constexpr std::array<std::string_view, 6> kVariantNames{"auto",  "staged",  "direct",
                                                                "wgmma", "general", "scheduled"};
-inline constexpr std::array<std::string_view, 10> kOperationNames{
-    "paged_mqa_logits", "ragged_mqa_logits", "per_head_mqa_logits", "per_head_ragged_mqa_logits",
-    "per_head_sum",     "prefill_mqa_logits", "top_k",              "cache_write",
-    "cache_gather",     "indexer"};
+inline constexpr std::array<std::string_view, 10> kOperationNames{"paged_mqa_logits",
+                                                                  "ragged_mqa_logits",
+                                                                  "per_head_mqa_logits",
+                                                                  "per_head_ragged_mqa_logits",
+                                                                  "per_head_sum",
+                                                                  "prefill_mqa_logits",
+                                                                  "top_k",
+                                                                  "cache_write",
+                                                                  "cache_gather",
+                                                                  "indexer"};
 inline constexpr std::array<std::string_view, 3> kKeyTypeNames{"bf16", "fp16", "fp32"};
 inline constexpr std::array<std::string_view, 2> kScaleFormatNames{"plain", "power_of_two"};
 

@@ -29,10 +29,16 @@ enum Tag : uint64_t {
   kMaxModelLen,
   kTail,
   kNumBlocks,
+  kOperation,
+  kCompressed,
+  kK,
+  kStable,
   kLensPerRow = 16,
   kLensEmpty,
   kLength,
   kLengthRepeats,
+  kStart,
+  kStartRepeats,
   kQStrideBatch = 24,
   kQStrideNext,
   kQStrideHead,
@@ -57,6 +63,13 @@ enum Tag : uint64_t {
   kChunkK,
   kSplitKv,
   kWavePerEu,
+  kKeyType = 80,
+  kScaleFormat,
+  kSkipEvery,
+  kLogitsHeadStride = 96,
+  kKeysStride,
+  kKeyScalesStride,
+  kIndicesStride,
 };
 
 constexpr uint64_t zigzag(int64_t v) {
@@ -94,6 +107,10 @@ template <class C, class Field> void scalar_fields(C& c, Field field) {
   field(kMaxModelLen, c.shape.max_model_len, unset.shape.max_model_len);
   field(kTail, c.shape.tail, unset.shape.tail);
   field(kNumBlocks, c.shape.num_blocks, unset.shape.num_blocks);
+  field(kOperation, c.op, unset.op);
+  field(kCompressed, c.shape.compressed, unset.shape.compressed);
+  field(kK, c.selection.k, unset.selection.k);
+  field(kStable, c.selection.stable, unset.selection.stable);
   field(kLensPerRow, c.shape.lens_per_row, unset.shape.lens_per_row);
   field(kQStrideBatch, c.strides.q[0], unset.strides.q[0]);
   field(kQStrideNext, c.strides.q[1], unset.strides.q[1]);
@@ -113,6 +130,13 @@ template <class C, class Field> void scalar_fields(C& c, Field field) {
   field(kChunkK, c.config.chunk_k, unset.config.chunk_k);
   field(kSplitKv, c.config.split_kv, unset.config.split_kv);
   field(kWavePerEu, c.config.wave_per_eu, unset.config.wave_per_eu);
+  field(kKeyType, c.writer.key_type, unset.writer.key_type);
+  field(kScaleFormat, c.writer.scale_format, unset.writer.scale_format);
+  field(kSkipEvery, c.writer.skip_every, unset.writer.skip_every);
+  field(kLogitsHeadStride, c.strides.logits_head, unset.strides.logits_head);
+  field(kKeysStride, c.strides.keys, unset.strides.keys);
+  field(kKeyScalesStride, c.strides.key_scales, unset.strides.key_scales);
+  field(kIndicesStride, c.strides.indices, unset.strides.indices);
 }
 
 uint64_t to_wire(uint64_t v) { return v; }
@@ -138,15 +162,19 @@ struct Pair {
   uint64_t tag, wire;
 };
 
-void lengths_to_pairs(const Shape& s, std::vector<Pair>& out) {
-  const std::vector<int32_t>& lens = s.context_lens;
-  if (lens == default_lengths(s)) return;
-  if (lens.empty()) out.push_back({kLensEmpty, 1});
-  for (size_t i = 0, end; i < lens.size(); i = end) {
-    for (end = i + 1; end < lens.size() && lens[end] == lens[i];) ++end;
-    out.push_back({kLength, zigzag(lens[i])});
-    if (end - i > 1) out.push_back({kLengthRepeats, end - i - 1});
+// Equal neighbours are one run: the value, and how often it comes again.
+void runs_to_pairs(const std::vector<int32_t>& values, Tag value, Tag repeats, std::vector<Pair>& out) {
+  for (size_t i = 0, end; i < values.size(); i = end) {
+    for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
+    out.push_back({value, zigzag(values[i])});
+    if (end - i > 1) out.push_back({repeats, end - i - 1});
   }
+}
+
+void lengths_to_pairs(const Shape& s, std::vector<Pair>& out) {
+  if (s.context_lens == default_lengths(s)) return;
+  if (s.context_lens.empty()) out.push_back({kLensEmpty, 1});
+  runs_to_pairs(s.context_lens, kLength, kLengthRepeats, out);
 }
 
 // Reads what scalar_fields does not: lists, whose pairs may come many times.
@@ -156,16 +184,17 @@ struct ListReader {
   TableOverride table{};
   Override data{};
 
+  static void append(std::vector<int32_t>& values, uint64_t wire) {
+    if (static_cast<int64_t>(values.size()) < kMostRows) from_wire(wire, values.emplace_back());
+  }
+  static void repeat(std::vector<int32_t>& values, uint64_t count) {
+    if (values.empty()) return;
+    values.resize(values.size() + std::min<uint64_t>(count, static_cast<uint64_t>(kMostRows) - values.size()),
+                  values.back());
+  }
   void length(uint64_t wire) {
     lengths_given = true;
-    if (static_cast<int64_t>(c.shape.context_lens.size()) >= kMostRows) return;
-    from_wire(wire, c.shape.context_lens.emplace_back());
-  }
-  void repeat(uint64_t count) {
-    std::vector<int32_t>& lens = c.shape.context_lens;
-    if (lens.empty()) return;
-    lens.resize(lens.size() + std::min<uint64_t>(count, static_cast<uint64_t>(kMostRows) - lens.size()),
-                lens.back());
+    append(c.shape.context_lens, wire);
   }
   void commit_table(uint64_t wire) {
     from_wire(wire, table.id);
@@ -179,7 +208,9 @@ struct ListReader {
     switch (p.tag) {
     case kLensEmpty: lengths_given = true; break;
     case kLength: length(p.wire); break;
-    case kLengthRepeats: repeat(p.wire); break;
+    case kLengthRepeats: repeat(c.shape.context_lens, p.wire); break;
+    case kStart: append(c.shape.starts, p.wire); break;
+    case kStartRepeats: repeat(c.shape.starts, p.wire); break;
     case kTableSetRow: from_wire(p.wire, table.row); break;
     case kTableSetColumn: from_wire(p.wire, table.column); break;
     case kTableSetId: commit_table(p.wire); break;
@@ -212,6 +243,7 @@ std::vector<uint8_t> encode(const Case& c) {
     if (value != unset) pairs.push_back({tag, to_wire(value)});
   });
   lengths_to_pairs(c.shape, pairs);
+  runs_to_pairs(c.shape.starts, kStart, kStartRepeats, pairs);
   for (const TableOverride& o : c.block_table.set) {
     pairs.push_back({kTableSetRow, zigzag(o.row)});
     pairs.push_back({kTableSetColumn, zigzag(o.column)});
@@ -243,6 +275,7 @@ Case decode(std::span<const uint8_t> record) {
 
 bool record_holds(const Case& c) {
   return static_cast<int64_t>(c.shape.context_lens.size()) <= kMostRows &&
+         static_cast<int64_t>(c.shape.starts.size()) <= kMostRows &&
          c.block_table.set.size() <= kMostOverrides && c.data.overrides.size() <= kMostOverrides;
 }
 

@@ -8,7 +8,6 @@ namespace mqalab {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 Case sequences(std::vector<int32_t> lens, int32_t block_size, int64_t max_model_len) {
   Case c;
@@ -93,72 +92,76 @@ TEST(CaseResolve, ASpelledOutCaseResolvesToTheSameProblem) {
   EXPECT_EQ(again.q_stride_batch, p.q_stride_batch);
 }
 
-TEST(CaseLegal, TheSmallestCaseIsLegalAndSoIsAnEmptyBatch) {
-  EXPECT_EQ(why_illegal(Case{}), "");
-  EXPECT_EQ(why_illegal(sequences({}, 1, 1)), "");
+TEST(CaseResolve, RaggedSlotsAreOneListAndLieInTheOrderOfTheSequences) {
+  const Problem p = resolve(case_from_json(
+      R"({"op": "ragged_mqa_logits", "batch": 3, "context_lens": [2, 0, 3], "max_model_len": 9,
+          "block_table": {"mode": "reversed", "set": [[2, 1, -5]]}})",
+      "test"));
+  EXPECT_THAT(p.block_table, ElementsAre(4, 3, 2, -5, 0));
+  EXPECT_EQ(p.block_table_stride, 0);
+  EXPECT_EQ(p.num_blocks, 5);
+  EXPECT_EQ(p.block_of(2, 0), 2);
 }
 
-TEST(CaseLegal, NegativeAndHugeLengthsAreLegal) {
-  EXPECT_EQ(why_illegal(sequences({-5, INT32_MAX}, 16, 100)), "");
+TEST(CaseResolve, RaggedSlotsPastTheColumnsArePadding) {
+  const Problem p = resolve(case_from_json(
+      R"({"op": "per_head_ragged_mqa_logits", "batch": 2, "context_lens": [3, 4], "max_model_len": 2,
+          "block_table": {"padding": "poisoned"}})",
+      "test"));
+  EXPECT_THAT(p.block_table, ElementsAre(0, 1, 4, 2, 3, 4, 4));
+  EXPECT_EQ(p.num_blocks, 5);
 }
 
-struct Illegal {
-  const char* json;
-  const char* says;
-};
-TEST(CaseLegal, AStrideOfASingleItemIsTheLabsConcernAndNotTheContracts) {
-  const Case c = case_from_json(R"({"strides": {"weights": 7}})", "test");
-  EXPECT_EQ(why_outside_contract(c), "");
-  EXPECT_THAT(why_illegal(c), HasSubstr("strides.weights is 7"));
+TEST(CaseResolve, APrefillHasKeysAndNoTable) {
+  const Problem p = resolve(case_from_json(
+      R"({"op": "prefill_mqa_logits", "next_n": 3, "starts": [0, 5, -1], "context_lens": [4, 9, 2147483647],
+          "max_model_len": 20, "strides": {"key_scales": 3}})",
+      "test"));
+  EXPECT_EQ(p.num_blocks, 20) << "an end past every column is an end past the keys";
+  EXPECT_THAT(p.row_starts, ElementsAre(0, 5, -1));
+  EXPECT_TRUE(p.block_table.empty());
+  EXPECT_EQ(p.kv_block_stride_bytes, 128);
+  EXPECT_EQ(p.key_scales_stride, 3);
+  EXPECT_EQ(p.limit(1), 9);
 }
 
-class CaseLegalRefuses : public testing::TestWithParam<Illegal> {};
-
-TEST_P(CaseLegalRefuses, SaysWhatWasGivenAndWhatIsAllowed) {
-  const std::string why = why_illegal(case_from_json(GetParam().json, "test"));
-  EXPECT_THAT(why, HasSubstr(GetParam().says));
-  EXPECT_THAT(why, HasSubstr("; allowed: "));
+TEST(CaseResolve, ACompressedPrefillNeedsKeysPastItsColumns) {
+  const Problem p = resolve(case_from_json(
+      R"({"op": "prefill_mqa_logits", "next_n": 2, "starts": [30, 2147483600], "context_lens": [99, 7],
+          "max_model_len": 4, "compressed": true})",
+      "test"));
+  EXPECT_EQ(p.num_blocks, 34) << "the second row is empty";
+  EXPECT_THAT(resolve(case_from_json(R"({"op": "prefill_mqa_logits", "next_n": 2})", "test")).row_starts,
+              ElementsAre(0, 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CaseLegalRefuses,
-    testing::Values(
-        Illegal{R"({"batch": -1})", "batch is -1"}, Illegal{R"({"next_n": 0})", "next_n is 0"},
-        Illegal{R"({"heads": 12})", "heads is 12; allowed: a multiple of 8"},
-        Illegal{R"({"heads": 136})", "heads is 136"}, Illegal{R"({"head_dim": 48})", "32, 64 or 128"},
-        Illegal{R"({"block_size": 24})", "block_size is 24"},
-        Illegal{R"({"layout": "shuffled"})", "block_size is 1"},
-        Illegal{R"({"max_model_len": 0})", "max_model_len is 0"},
-        Illegal{R"({"max_model_len": 16777217})", "1 to 16777216"},
-        Illegal{R"({"num_blocks": -1})", "num_blocks is -1"},
-        Illegal{R"({"num_blocks": 4294967296})", "num_blocks is 4294967296"},
-        Illegal{R"({"context_lens": [1, 2]})", "context_lens has 2 entries"},
-        Illegal{R"({"batch": 2147483647, "next_n": 2147483647, "context_lens": [1]})", "batch * next_n is"},
-        Illegal{R"({"strides": {"q": [0, 0, 127]}})", "strides.q[2] is 127"},
-        Illegal{R"({"strides": {"q": [-1, 0, 0]}})", "strides.q[0] is -1"},
-        Illegal{R"({"strides": {"weights": 7}})", "strides.weights is 7"},
-        Illegal{R"({"max_model_len": 9, "strides": {"block_table": 8}})", "strides.block_table is 8"},
-        Illegal{R"({"max_model_len": 9, "strides": {"logits": 8}})", "strides.logits is 8"},
-        Illegal{R"({"strides": {"kv_block": 128}})", "strides.kv_block is 128"},
-        Illegal{R"({"strides": {"kv_block": 134}})", "a multiple of 4"},
-        Illegal{R"({"strides": {"kv_block": 9223372036854775804}})", "the largest stride"},
-        Illegal{R"({"strides": {"q": [0, 0, 9223372036854775807]}})", "the largest stride"},
-        Illegal{R"({"strides": {"q": [34359738368, 0, 0]}, "batch": 3})", "q is"},
-        Illegal{R"({"strides": {"logits": 34359738368}})", "logits is"},
-        Illegal{R"({"num_blocks": 2147483647})", "kv_cache is"},
-        Illegal{
-            R"({"block_table": {"mode": "strided", "period": 2147483647}, "context_lens": [9], "max_model_len": 9})",
-            "kv_cache is"},
-        Illegal{R"({"block_table": {"period": 0}})", "block_table.period is 0"},
-        Illegal{R"({"block_table": {"set": [[1, 0, 0]]}})", "block_table.set row is 1"},
-        Illegal{R"({"block_table": {"set": [[0, 1, 0]]}})", "block_table.set column is 1"},
-        Illegal{R"({"data": {"set": [["q", 1024, 0]]}})", "data.set index of q is 1024; allowed: 0 to 1023"},
-        Illegal{R"({"data": {"set": [["scale", 1, 0]]}})", "data.set index of scale is 1"},
-        Illegal{R"({"batch": 4, "max_model_len": 16777216})", "rows * max_model_len"},
-        Illegal{R"({"context_lens": [2000000], "max_model_len": 2000000})", "visible tokens"},
-        Illegal{R"({"config": {"chunk_k": 100}})", "config.chunk_k is 100"},
-        Illegal{R"({"config": {"split_kv": 65536}})", "config.split_kv is 65536"},
-        Illegal{R"({"config": {"wave_per_eu": 3}})", "config.wave_per_eu is 3"}));
+TEST(CaseResolve, PlanesOfHeadsAreDenseUnlessAStrideSaysOtherwise) {
+  Case c = case_from_json(R"({"op": "per_head_mqa_logits", "batch": 3, "max_model_len": 5,
+                              "strides": {"logits": 7}})",
+                          "test");
+  EXPECT_EQ(resolve(c).logits_stride_head, 21);
+  c.strides.logits_head = 50;
+  EXPECT_EQ(resolve(c).logits_stride_head, 50);
+}
+
+TEST(CaseResolve, TopKHasNoCacheAndStartsOnlyWhereTheyAreGiven) {
+  Case c = case_from_json(R"({"op": "top_k", "max_model_len": 9, "top_k": {"k": 4}})", "test");
+  EXPECT_EQ(resolve(c).num_blocks, 0);
+  EXPECT_EQ(resolve(c).indices_stride, 4);
+  EXPECT_TRUE(resolve(c).row_starts.empty());
+  c.shape.starts = {2}, c.shape.lens_per_row = true;
+  EXPECT_THAT(resolve(c).row_starts, ElementsAre(2));
+}
+
+TEST(CaseResolve, ACacheWriteNamesItsSlotsByTheTableProgram) {
+  const Problem p = resolve(case_from_json(
+      R"({"op": "cache_write", "batch": 2, "block_size": 16, "context_lens": [17, 3], "max_model_len": 40,
+          "block_table": {"mode": "strided", "period": 3}, "writer": {"skip_every": 5}})",
+      "test"));
+  EXPECT_THAT(p.block_table, ElementsAre(0, 3, -1, 6, -1, -1));
+  EXPECT_EQ(p.keys_stride, 128);
+  EXPECT_EQ(p.skip_every, 5);
+}
 
 } // namespace
 } // namespace mqalab

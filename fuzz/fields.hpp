@@ -4,20 +4,26 @@
 #pragma once
 #include "fuzz/case.hpp"
 
+#include <array>
 #include <span>
 #include <string_view>
 
 namespace mqalab {
 
-// The last variant that the kernels of this build have; drawing others would only be refused.
+// The variants that the kernels of this build have; drawing others would only be refused.
+inline constexpr auto kVariants = std::to_array<int32_t>({
+    MQA_VARIANT_AUTO,
+    MQA_VARIANT_STAGED,
+    MQA_VARIANT_DIRECT,
+    MQA_VARIANT_GENERAL,
+    MQA_VARIANT_SCHEDULED,
 #ifdef MQA_PLATFORM_NVIDIA
-inline constexpr int32_t kLastVariant = MQA_VARIANT_WGMMA;
-#else
-inline constexpr int32_t kLastVariant = MQA_VARIANT_DIRECT;
+    MQA_VARIANT_WGMMA,
 #endif
+});
 
-// What crossover takes from one parent as a whole.
-enum class FieldGroup : uint8_t { shape, strides, table, data, config };
+// What crossover takes from one parent as a whole.  operation: the op, and what only few of them know.
+enum class FieldGroup : uint8_t { operation, shape, strides, table, data, config };
 
 struct Field {
   std::string_view name;
@@ -29,6 +35,12 @@ struct Field {
 
 std::span<const Field> fields();
 const Field& field(std::string_view name); // throws std::out_of_range
+
+// Does the operation know the field?  Also asked for the lists "context_lens", "starts", "block_table.set",
+// "data.set". A field without meaning must be at its default.
+bool has_meaning(Operation, std::string_view field);
+// Brings every field without meaning for the operation to its default.
+void drop_meaningless(Case&);
 
 // Longest context length; 0 when there is none.
 int64_t longest_context(const Case&);

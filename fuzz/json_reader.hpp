@@ -45,6 +45,11 @@ public:
       out = static_cast<Int>(
           read_integer(*v, place(name), std::numeric_limits<Int>::min(), std::numeric_limits<Int>::max()));
   }
+  void boolean(std::string_view name, bool& out) {
+    const Json* v = find(name);
+    if (v && !v->is_boolean()) place(name).refuse(*v, "true or false");
+    if (v) out = v->get<bool>();
+  }
   void seed(std::string_view name, uint64_t& out) {
     if (const Json* v = find(name)) out = read_unsigned(*v, place(name));
   }

@@ -250,11 +250,11 @@ Cases rows_for_stride(const Case& c) {
   const Case apart = c.shape.next_n == 1 ? c : batch_for_next_n(c).front();
   for (int64_t kept = 1; kept < last; kept *= 2) {
     const Case traded = sequences(apart, last - kept, kept + 1);
-    for (const char* name : {"strides.logits", "strides.weights", "strides.q.batch"}) {
+    for (const char* name : {"strides.logits", "strides.weights", "strides.q[0]"}) {
       const Field& f = field(name);
       const int64_t dense = f.name == "strides.logits" ? c.shape.max_model_len : 0;
       const int64_t stride = or_dense(f.get(c), dense);
-      const int64_t rows_before = f.name == "strides.q.batch" ? c.shape.batch - 1 : last;
+      const int64_t rows_before = f.name == "strides.q[0]" ? c.shape.batch - 1 : last;
       if (stride != 0) result.push_back(with(traded, name, (rows_before * stride + kept - 1) / kept));
     }
   }

@@ -70,7 +70,7 @@ void repair_table_and_data(Case& c) {
 }
 
 void repair_config(mqa_config& config) {
-  if (config.variant < 0 || config.variant > kLastVariant) config.variant = MQA_VARIANT_AUTO;
+  if (std::ranges::find(kVariants, config.variant) == kVariants.end()) config.variant = MQA_VARIANT_AUTO;
   clamp(config.chunk_k, 0, 4096);
   config.chunk_k = config.chunk_k / 64 * 64;
   clamp(config.split_kv, 0, 1024);
