@@ -38,20 +38,16 @@ int32_t tile_rows(const CallShape& s, int32_t wave_per_eu, const DeviceFacts& de
   const int64_t room = std::min(kStagedLimitBytes, shared / wave_per_eu);
   return static_cast<int32_t>(std::clamp<int64_t>(room / lds_of_rows(s, 1), 1, kMostTileRows));
 }
-std::string why_no_matrix_kernel(const CallShape& s) {
-  if (s.head_dim == 32 || s.head_dim == 64 || s.head_dim == 128) return "";
-  return "head_dim is " + std::to_string(s.head_dim) + "; allowed: 32, 64, 128";
-}
-std::string why_no_staged(const CallShape& s) {
-  if (std::string no = why_no_matrix_kernel(s); !no.empty()) return no;
+std::string why_no_staged(const CallShape& s, const DeviceFacts& device) {
+  if (std::string no = why_no_matrix_kernel(s, device); !no.empty()) return no;
   const int64_t bytes = lds_of_rows(s, s.next_n);
   if (bytes <= kStagedLimitBytes) return "";
   return "it needs " + std::to_string(bytes) + " bytes of LDS for next_n " + std::to_string(s.next_n) +
          " x heads " + std::to_string(s.heads) + "; allowed: up to 49152";
 }
-std::string why_no_direct(const CallShape& s) {
+std::string why_no_direct(const CallShape& s, const DeviceFacts& device) {
   if (s.form == Form::prefill) return "it does not serve mqa_prefill_logits";
-  return why_no_matrix_kernel(s);
+  return why_no_matrix_kernel(s, device);
 }
 
 LaunchConfig block_config(mqa_variant variant, const CallShape& s, const mqa_config& wanted,
@@ -80,9 +76,10 @@ std::string why_not(mqa_variant variant, const CallShape& s, const mqa_config& w
                     const DeviceFacts& device) {
   switch (variant) {
   case MQA_VARIANT_WGMMA: return why_no_wgmma(s, wanted, device);
-  case MQA_VARIANT_STAGED: return why_no_staged(s);
-  case MQA_VARIANT_DIRECT: return why_no_direct(s);
+  case MQA_VARIANT_STAGED: return why_no_staged(s, device);
+  case MQA_VARIANT_DIRECT: return why_no_direct(s, device);
   case MQA_VARIANT_GENERAL: return "";
+  case MQA_VARIANT_SCHEDULED: return why_no_scheduled(s, wanted, device);
   default: return "this build has no such kernel";
   }
 }
@@ -90,6 +87,7 @@ LaunchConfig filled(mqa_variant variant, const CallShape& s, const mqa_config& w
                     const DeviceFacts& device) {
   switch (variant) {
   case MQA_VARIANT_WGMMA: return wgmma_config(s, wanted, device);
+  case MQA_VARIANT_SCHEDULED: return scheduled_config(s, wanted, device);
   default: return block_config(variant, s, wanted, device);
   }
 }
@@ -102,11 +100,6 @@ mqa_variant first_that_can(const CallShape& s, const mqa_config& wanted, const D
 mqa_status resolve(const CallShape& s, const mqa_config& wanted, const DeviceFacts& device,
                    LaunchConfig* config, std::string* why) {
   if (*why = config_error(wanted); !why->empty()) return MQA_INVALID_ARGUMENT;
-  if (s.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz) {
-    *why =
-        "fp8 e4m3fnuz on a device whose matrix unit reads e4m3fn (" + device.key + "); allowed there: e4m3fn";
-    return MQA_UNSUPPORTED;
-  }
   const mqa_variant able = first_that_can(s, wanted, device);
   const mqa_variant variant = wanted.variant ? static_cast<mqa_variant>(wanted.variant) : able;
   if (const std::string no = why_not(variant, s, wanted, device); !no.empty()) {
@@ -126,6 +119,14 @@ mqa_status resolve(const CallShape& s, const mqa_config& wanted, const DeviceFac
 }
 
 } // namespace
+
+std::string why_no_matrix_kernel(const CallShape& s, const DeviceFacts& device) {
+  if (s.head_dim != 32 && s.head_dim != 64 && s.head_dim != 128)
+    return "head_dim is " + std::to_string(s.head_dim) + "; allowed: 32, 64, 128";
+  if (s.fp8 == MQA_E4M3FNUZ && device.wave_size == 64 && !device.fnuz)
+    return "fp8 is e4m3fnuz and the matrix unit of " + device.key + " reads e4m3fn; allowed: e4m3fn";
+  return "";
+}
 
 int32_t automatic_splits(int64_t blocks, int64_t most_keys, const LaunchConfig& c,
                          const DeviceFacts& device) {

@@ -22,7 +22,12 @@ inline constexpr int32_t kDefaultChunk = 256, kDefaultWavePerEu = 2;
 // context.  `blocks`: of one split.
 int32_t automatic_splits(int64_t blocks, int64_t most_keys, const LaunchConfig&, const DeviceFacts&);
 
+// Why no variant that feeds the matrix unit, but wgmma, has an instance.
+std::string why_no_matrix_kernel(const CallShape&, const DeviceFacts&);
+
 // Per variant: why it cannot serve the call ("" if it can), and the configuration with which it does.
+std::string why_no_scheduled(const CallShape&, const mqa_config& wanted, const DeviceFacts&);
+LaunchConfig scheduled_config(const CallShape&, const mqa_config& wanted, const DeviceFacts&);
 std::string why_no_wgmma(const CallShape&, const mqa_config& wanted, const DeviceFacts&);
 LaunchConfig wgmma_config(const CallShape&, const mqa_config& wanted, const DeviceFacts&);
 

@@ -53,7 +53,7 @@ TEST(Configuration, AskedForStagingThatDoesNotFitSaysSo) {
             MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("use variant direct"));
 }
-TEST(Configuration, FnuzIsRefusedWhereTheMatrixUnitReadsFn) {
+TEST(Configuration, FnuzTakesTheGeneralPathWhereTheMatrixUnitReadsFn) {
   DeviceFacts gfx950 = mi300x();
   gfx950.fnuz = false;
   gfx950.key = "gfx950/cu256";
@@ -62,7 +62,9 @@ TEST(Configuration, FnuzIsRefusedWhereTheMatrixUnitReadsFn) {
   std::string why;
   EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_OK) << why;
   a.fp8 = MQA_E4M3FNUZ;
-  EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_UNSUPPORTED);
+  EXPECT_EQ(resolve_config(a, {}, gfx950, &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.variant, MQA_VARIANT_GENERAL);
+  EXPECT_EQ(resolve_config(a, {MQA_VARIANT_STAGED, 0, 0, 0}, gfx950, &c, &why), MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("gfx950/cu256"));
 }
 DeviceFacts h200() {

@@ -26,6 +26,8 @@ using LaunchFn = hipError_t (*)(const PagedArgs&, const LaunchConfig&, hipStream
 hipError_t launch_paged_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 hipError_t launch_per_head_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 hipError_t launch_prefill_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
+hipError_t launch_scheduled_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
+hipError_t launch_general_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 
 // The operations that are not logits take the caller's validated arguments as they are, and have one configuration.
 using HeadSumFn = hipError_t (*)(const mqa_head_sum_args&, hipStream_t);

@@ -12,6 +12,8 @@ hipError_t launch_paged_logits(const PagedArgs& args, const LaunchConfig& config
 #if defined(MQA_PLATFORM_NVIDIA)
   if (config.variant == MQA_VARIANT_WGMMA) return hopper::launch<Rules>(args, config, stream);
 #endif
+  if (config.variant == MQA_VARIANT_SCHEDULED) return launch_scheduled_logits(args, config, stream);
+  if (config.variant == MQA_VARIANT_GENERAL) return launch_general_logits(args, config, stream);
   switch (config.form) {
   case Form::head_sum: return launch_with<Rules, AllInstances>(args, config, stream);
   case Form::per_head: return launch_per_head_logits(args, config, stream);

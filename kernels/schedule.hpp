@@ -1,7 +1,8 @@
-// The schedule of the scheduled variant, as pure functions for host and device.  The chunks of all sequences stand in
-// one row, in the order of the sequences; every worker owns a consecutive share of it.  Lengths are only known on the
-// device, so each worker finds its share by itself: it walks over windows of sequences, and `ahead` counts the chunks of
-// the windows before.  Totals are 64-bit: 2^31 sequences of 2^18 chunks are legal.
+// The schedule of the scheduled variant, as pure functions for host and device.  The chunks of all sequences
+// stand in one row, in the order of the sequences; every worker owns a consecutive share of it.  Lengths are
+// only known on the device, so each worker finds its share by itself: it walks over windows of sequences, and
+// `ahead` counts the chunks of the windows before.  Totals are 64-bit: 2^31 sequences of 2^18 chunks are
+// legal.
 #pragma once
 #include "kernels/rules.hpp"
 
@@ -41,5 +42,16 @@ struct Schedule {
   // Between the last use of a sequence's queries in LDS and the staging of the next one's.
   template <class Arch> static MQA_HD void before_staging() { Arch::barrier(); }
 };
+
+// LDS of a worker besides its queries: sequences of one window, one a thread.
+template <class Arch> struct Window {
+  static constexpr int kSequences = Arch::kThreads, kWaves = Arch::kThreads / Arch::kLanes;
+  int64_t wave_total[kWaves];
+  int32_t before[kSequences + 1]; // chunks of the window ahead of each sequence; the last entry: all of them
+  int32_t first;                  // sequence of the window in which the worker's part begins
+};
+// In front of the queries, which start at a multiple of 16 bytes.
+template <class Arch>
+inline constexpr uint32_t kWindowBytes = ceil_div<uint32_t>(sizeof(Window<Arch>), 16) * 16;
 
 } // namespace mqa

@@ -25,7 +25,8 @@ hipError_t launch_scheduled_dims(List<First, Rest...>, const PagedArgs& args, co
   return hipErrorInvalidValue;
 }
 
-// Rules R, schedule S, arch layer A.  hipErrorInvalidValue: `Set` has no instance, or the variant is another one.
+// Rules R, schedule S, arch layer A.  hipErrorInvalidValue: `Set` has no instance, or the variant is another
+// one.
 template <class R, class Set, class S = Schedule, class A = Arch>
 hipError_t launch_scheduled(const PagedArgs& args, const LaunchConfig& config, hipStream_t stream) {
   if (config.variant != MQA_VARIANT_SCHEDULED) return hipErrorInvalidValue;

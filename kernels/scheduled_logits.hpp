@@ -1,23 +1,15 @@
-// The scheduled variant: persistent blocks, the workers, over a schedule that each makes for itself from the lengths in
-// device memory.  One launch, nothing known to the host, so that a graph may be replayed with other lengths.  Values
-// and -inf tails are two schedules after another, because a chunk of one costs far more than a chunk of the other.
+// The scheduled variant: persistent blocks, the workers, over a schedule that each makes for itself from the
+// lengths in device memory.  One launch, nothing known to the host, so that a graph may be replayed with
+// other lengths.  Values and -inf tails are two schedules after another, because a chunk of one costs far
+// more than a chunk of the other.
 #pragma once
 #include "kernels/paged_logits.hpp"
 #include "kernels/schedule.hpp"
 
 namespace mqa {
 
-// ---- a window of sequences, one a thread --------------------------------------------------------------------------
-template <class Arch> struct Window {
-  static constexpr int kSequences = Arch::kThreads, kWaves = Arch::kThreads / Arch::kLanes;
-  int64_t wave_total[kWaves];
-  int32_t before[kSequences + 1]; // chunks of the window ahead of each sequence; the last entry: all of them
-  int32_t first;                  // sequence of the window in which the worker's part begins
-};
-// Bytes of LDS in front of the queries.
-template <class Arch>
-inline constexpr uint32_t kWindowBytes = ceil_div<uint32_t>(sizeof(Window<Arch>), 16) * 16;
-
+// ---- a window of sequences, one a thread
+// --------------------------------------------------------------------------
 template <class Arch> __device__ int64_t uniform(int64_t x) {
   const auto low = static_cast<uint32_t>(Arch::uniform(static_cast<int32_t>(x)));
   return int64_t{Arch::uniform(static_cast<int32_t>(x >> 32))} << 32 | low;
@@ -44,9 +36,10 @@ template <class Arch> __device__ int64_t block_total(const Window<Arch>& window)
   return uniform<Arch>(total);
 }
 
-// ---- the worker's walk over its share -----------------------------------------------------------------------------
-// What is shared among the workers: Columns::of(a, sequence) columns of every sequence, in chunks, each served by
-// visit(a, place, chunks).  The arguments are read again wherever many of them are needed.
+// ---- the worker's walk over its share
+// ----------------------------------------------------------------------------- What is shared among the
+// workers: Columns::of(a, sequence) columns of every sequence, in chunks, each served by visit(a, place,
+// chunks).  The arguments are read again wherever many of them are needed.
 template <class Arch, class R, class Columns>
 __device__ int32_t chunks_of(const PagedArgs& a, int64_t sequence) {
   return sequence < a.batch ? R::chunk_count(Columns::of(a, sequence), a.chunk_tokens) : 0;
@@ -89,7 +82,8 @@ __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, 
   }
 }
 
-// ---- kernel -------------------------------------------------------------------------------------------------------
+// ---- kernel
+// -------------------------------------------------------------------------------------------------------
 template <class R> struct Values {
   static __device__ int32_t of(const PagedArgs& a, int64_t sequence) { return needed_tokens<R>(a, sequence); }
 };

@@ -47,6 +47,13 @@ struct Amd {
     return (magnitude + one_if_nan) | sign_unless_zero;
   }
 
+  // An FNUZ byte without a matrix unit that knows it.  As the bits of a float its exponent is 119 too small; the one NaN
+  // is 0x80.
+  MQA_HD static constexpr float value_of_fnuz(uint32_t byte) {
+    const float magnitude = __builtin_bit_cast(float, (byte & 0x7fu) << 20) * 0x1p119f;
+    return byte == 0x80 ? __builtin_nanf("") : byte & 0x80 ? -magnitude : magnitude;
+  }
+
   using Pair = float __attribute__((ext_vector_type(2)));
   using Quad = float __attribute__((ext_vector_type(4)));
   template <int D> struct Fragment {
@@ -88,6 +95,22 @@ struct Amd {
   static __device__ QueryFragment<D> decode_query(uint32_t (&raw)[kFragmentHeads][D / 16], bool fnuz) {
     decode(raw[0], fnuz);
     return __builtin_bit_cast(QueryFragment<D>, raw[0]);
+  }
+
+  // Four bytes as exact values, for arithmetic outside the matrix unit.
+  static __device__ void decode_values(Pair* to, uint32_t word, bool fnuz) {
+    if (!kNativeFnuz && fnuz) {
+      for (int i = 0; i < 2; ++i)
+        to[i] = Pair{value_of_fnuz(word >> 16 * i & 0xffu), value_of_fnuz(word >> (16 * i + 8) & 0xffu)};
+      return;
+    }
+    if (fnuz != kNativeFnuz) word = fnuz_from_fn(word);
+#if defined(__gfx942__) || defined(__gfx950__)
+    to[0] = __builtin_amdgcn_cvt_pk_f32_fp8(word, false);
+    to[1] = __builtin_amdgcn_cvt_pk_f32_fp8(word, true);
+#endif
+    if (fnuz != kNativeFnuz)
+      for (int i = 0; i < 2; ++i) to[i] *= value_factor(fnuz);
   }
 
   template <int D>

@@ -136,6 +136,14 @@ struct Nvidia {
     return q;
   }
 
+  // Four bytes as exact values, for arithmetic outside the matrix unit.
+  static __device__ void decode_values(Pair* to, uint32_t word, bool fnuz) {
+    for (int i = 0; i < 2; ++i)
+      asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+          : "=f"(to[i].x), "=f"(to[i].y)
+          : "r"(halves(word, i, fnuz)));
+  }
+
   template <int D>
   static __device__ Product product(const KeyFragment<D> (&keys)[kSlots], const QueryFragment<D>& q) {
     Product p = {};
