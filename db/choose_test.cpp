@@ -55,7 +55,7 @@ protected:
 };
 
 TEST_F(Choose, GivesTheBuiltInDefaultWithoutADatabase) {
-  const mqa_choice choice = mqa::choose(args(), facts(true));
+  const mqa_choice choice = mqa::choose(mqa::problem_key(args()), facts(true));
   EXPECT_EQ(choice.source, MQA_SOURCE_DEFAULT);
   EXPECT_EQ(choice.row_id, -1);
   EXPECT_THAT(choice.reason, HasSubstr("no database is loaded"));
@@ -63,22 +63,22 @@ TEST_F(Choose, GivesTheBuiltInDefaultWithoutADatabase) {
 
 TEST_F(Choose, ServesAModelledRowToTheSimulatorOnly) {
   ASSERT_EQ(mqa::load_database(publish_for(true).c_str(), &message_), MQA_OK) << message_;
-  EXPECT_EQ(mqa::choose(args(), facts(true)).source, MQA_SOURCE_EXACT);
-  EXPECT_EQ(mqa::choose(args(), facts(true)).config.split_kv, 4);
-  EXPECT_EQ(mqa::choose(args(), facts(false)).source, MQA_SOURCE_MISMATCH);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(true)).source, MQA_SOURCE_EXACT);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(true)).config.split_kv, 4);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(false)).source, MQA_SOURCE_MISMATCH);
 }
 
 TEST_F(Choose, ServesAMeasuredRowToHardwareOnly) {
   ASSERT_EQ(mqa::load_database(publish_for(false).c_str(), &message_), MQA_OK) << message_;
-  EXPECT_EQ(mqa::choose(args(), facts(false)).source, MQA_SOURCE_EXACT);
-  EXPECT_EQ(mqa::choose(args(), facts(true)).source, MQA_SOURCE_MISMATCH);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(false)).source, MQA_SOURCE_EXACT);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(true)).source, MQA_SOURCE_MISMATCH);
 }
 
 TEST_F(Choose, SaysWhenNoRowIsForTheProblem) {
   ASSERT_EQ(mqa::load_database(publish_for(true).c_str(), &message_), MQA_OK);
   mqa_paged_logits_args other = args();
   other.heads = 64;
-  EXPECT_THAT(mqa::choose(other, facts(true)).reason, HasSubstr("no row for this problem"));
+  EXPECT_THAT(mqa::choose(mqa::problem_key(other), facts(true)).reason, HasSubstr("no row for this problem"));
 }
 
 TEST_F(Choose, KeepsWhatWasLoadedWhenTheNextFileIsBad) {
@@ -86,14 +86,14 @@ TEST_F(Choose, KeepsWhatWasLoadedWhenTheNextFileIsBad) {
   std::ofstream(folder_ / "bad.db") << "rubbish";
   EXPECT_EQ(mqa::load_database((folder_ / "bad.db").c_str(), &message_), MQA_BAD_DATABASE);
   EXPECT_THAT(message_, HasSubstr("bad.db"));
-  EXPECT_EQ(mqa::choose(args(), facts(true)).source, MQA_SOURCE_EXACT);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(true)).source, MQA_SOURCE_EXACT);
 }
 
 TEST_F(Choose, UsesTheGoodFilesOfAListAndSaysWhichIsBad) {
   const std::string paths = (folder_ / "absent.db") + ":" + publish_for(true);
   EXPECT_EQ(mqa::load_database(paths.c_str(), &message_), MQA_OK);
   EXPECT_THAT(message_, HasSubstr("absent.db"));
-  EXPECT_EQ(mqa::choose(args(), facts(true)).source, MQA_SOURCE_EXACT);
+  EXPECT_EQ(mqa::choose(mqa::problem_key(args()), facts(true)).source, MQA_SOURCE_EXACT);
 }
 
 TEST_F(Choose, TellsTheDigestOfWhatIsLoaded) {

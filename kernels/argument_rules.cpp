@@ -49,20 +49,30 @@ std::string stride_error(std::initializer_list<StrideRule> rules) {
   return "";
 }
 
+int64_t plane_extent(int64_t rows, int64_t stride, int64_t columns) {
+  if (rows < 1) return 1;
+  int64_t extent;
+  const bool wraps =
+      __builtin_mul_overflow(rows - 1, stride, &extent) || __builtin_add_overflow(extent, columns, &extent);
+  return wraps ? INT64_MAX : extent;
+}
+
 std::string pointer_error(std::initializer_list<PointerRule> rules) {
   for (const PointerRule& r : rules) {
     if (!r.given && r.needed) return words("%s is NULL; a device pointer is needed", r.name);
     if (reinterpret_cast<uintptr_t>(r.given) % r.alignment)
-      return words("%s is %p; it must be aligned to %d bytes", r.name, r.given, static_cast<int>(r.alignment));
+      return words("%s is %p; it must be aligned to %d bytes", r.name, r.given,
+                   static_cast<int>(r.alignment));
   }
   return "";
 }
 
 std::string struct_size_error(const char* type, size_t given, size_t wanted) {
   if (given == wanted) return "";
-  return words("struct_size is %zu; this library's %s has %zu bytes: set struct_size, and build against the header of "
-               "the library in use",
-               given, type, wanted);
+  return words(
+      "struct_size is %zu; this library's %s has %zu bytes: set struct_size, and build against the header of "
+      "the library in use",
+      given, type, wanted);
 }
 
 } // namespace mqa

@@ -1,5 +1,5 @@
-// The rules that arguments are checked by: each gives "" or one sentence that names the argument, the value given and
-// what is allowed.
+// The rules that arguments are checked by: each gives "" or one sentence that names the argument, the value
+// given and what is allowed.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -9,6 +9,7 @@ namespace mqa {
 
 inline constexpr int64_t kMostColumns = 1 << 24;
 inline constexpr int64_t kMostBlocks = INT32_MAX;
+inline constexpr int64_t kMostHeads = 1024;
 
 __attribute__((format(printf, 1, 2))) std::string words(const char* format, ...);
 
@@ -17,7 +18,8 @@ std::string range_error(const char* name, int64_t given, int64_t low, int64_t hi
 std::string block_size_error(int32_t block_size, int32_t layout); // includes the layout itself
 std::string head_dim_error(int32_t head_dim);
 
-// `given` must be at least `least`, or 0 where sharing is legal; for one item or none any value from 0 on will do.
+// `given` must be at least `least`, or 0 where sharing is legal; for one item or none any value from 0 on
+// will do.
 struct StrideRule {
   const char* name;
   int64_t given, least;
@@ -25,6 +27,10 @@ struct StrideRule {
   int64_t items;
 };
 std::string stride_error(std::initializer_list<StrideRule>);
+
+// Elements from the first to the last of a [rows, columns] matrix; at least 1.  Never wraps: what does not
+// fit is INT64_MAX, more than any stride may be.
+int64_t plane_extent(int64_t rows, int64_t stride, int64_t columns);
 
 struct PointerRule {
   const char* name;

@@ -132,12 +132,11 @@ void warn_once(const std::string& message) noexcept try {
 } catch (...) {
 }
 
-mqa_choice choose(const mqa_paged_logits_args& args, const DeviceFacts& device) noexcept {
+mqa_choice choose(const ProblemKey& problem, const DeviceFacts& device) noexcept {
   static const Answer nothing_loaded = default_because("no database is loaded; built-in default");
   static const Answer no_row =
       default_because("the database has no row for this problem's bucket; built-in default");
   static const Answer switched_off = default_because("MQALAB_DB_MODE=off; built-in default");
-  const ProblemKey problem = problem_key(args);
   const mqa_choice choice = loaded().read([&](const Loaded* now) noexcept {
     if (!now) return choice_of(mode() == Mode::off ? switched_off : nothing_loaded);
     const Answer* answer = now->table.find(problem, device.key, device.simulated);

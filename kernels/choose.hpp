@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/launch.hpp"
 #include "kernels/mqa.h"
+#include "kernels/problem_key.hpp"
 
 #include <string>
 
@@ -10,7 +11,7 @@ namespace mqa {
 // A row of the loaded databases, else the built-in default; config fields that are left to the caller's
 // defaults are 0. Lock-free; allocates nothing.  The caller's own validity predicate runs again on what comes
 // out.
-mqa_choice choose(const mqa_paged_logits_args&, const DeviceFacts&) noexcept;
+mqa_choice choose(const ProblemKey&, const DeviceFacts&) noexcept;
 
 // paths: files separated by ':'; nullptr: those of MQALAB_DB.  Replaces what was loaded, atomically, unless
 // no file is usable.  *message: one line about what was wrong with any of them, or "".

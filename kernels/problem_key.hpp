@@ -20,16 +20,23 @@ enum class StrideClass : uint8_t {
   far,    // the logits span more than 2^31 bytes: 32-bit offsets would not do
 };
 
-// Bucketed: batch and max_model_len to the next power of two, output stride to a class.
+// What the key's text begins with.
+enum class KeyOperation : uint8_t { paged, ragged, per_head, per_head_ragged, prefill };
+
+// Bucketed: batch and max_model_len to the next power of two, output stride to a class.  Of a prefill: rows
+// as batch, columns as max_model_len, next_n and block_size 1.
 struct ProblemKey {
   uint32_t batch_bucket, max_model_len_bucket; // powers of two
   uint16_t next_n, heads, head_dim, block_size;
   uint8_t layout, fp8, tail, stride_class;
+  KeyOperation operation = KeyOperation::paged;
   bool operator==(const ProblemKey&) const = default;
 };
 ProblemKey problem_key(const mqa_paged_logits_args&) noexcept;
+ProblemKey problem_key(const mqa_prefill_logits_args&) noexcept;
 // "paged_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense": canonical, the
-// database's key.
+// database's key.  The other operations: ragged_mqa_logits, per_head_mqa_logits, per_head_ragged_mqa_logits,
+// prefill_mqa_logits.
 std::string to_string(const ProblemKey&);
 // The inverse; nothing for a text that to_string does not write.
 std::optional<ProblemKey> parse_problem_key(std::string_view text);

@@ -20,8 +20,8 @@ uint64_t hash(const ProblemKey& k, int32_t device) noexcept {
   const uint64_t sizes = uint64_t{k.batch_bucket} << 32 | k.max_model_len_bucket;
   const uint64_t shape =
       uint64_t{k.next_n} << 48 | uint64_t{k.heads} << 32 | uint64_t{k.head_dim} << 16 | k.block_size;
-  const uint64_t kind =
-      uint64_t{k.layout} << 24 | uint64_t{k.fp8} << 16 | uint64_t{k.tail} << 8 | k.stride_class;
+  const uint64_t kind = static_cast<uint64_t>(k.operation) << 28 | uint64_t{k.layout} << 24 |
+                        uint64_t{k.fp8} << 16 | uint64_t{k.tail} << 8 | k.stride_class;
   return mixed(mixed(sizes) ^ shape) + mixed(kind ^ static_cast<uint64_t>(device) << 32);
 }
 

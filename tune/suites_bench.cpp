@@ -80,7 +80,7 @@ void lookup_choose(benchmark::State& state) {
   const mqa_paged_logits_args args = decode_args(64);
   mqa::DeviceFacts device;
   device.key = "gfx942/cu304/wave64/lds65536";
-  for (auto _ : state) benchmark::DoNotOptimize(mqa::choose(args, device));
+  for (auto _ : state) benchmark::DoNotOptimize(mqa::choose(mqa::problem_key(args), device));
 }
 BENCHMARK(lookup_choose);
 
