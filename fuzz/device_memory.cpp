@@ -14,19 +14,21 @@ constexpr uint32_t kCanary = 0x7fd5a3c6u; // a NaN, so that a guard read as a nu
 constexpr int64_t kCompared_bytes = 4 << 20;
 constexpr int64_t kGuard_words = GuardedWords::kGuard_bytes / 4;
 
+int64_t filled_bytes(const SparseBuffer& b) {
+  int64_t total = 0;
+  for (const ByteRange& r : b.filled()) total += r.end - r.begin;
+  return total;
+}
+
+} // namespace
+
 void upload_filled(DeviceBuffer& to, const SparseBuffer& from) {
   to.resize(from.size());
   for (const ByteRange& r : from.filled()) to.upload(r.begin, from.data() + r.begin, r.end - r.begin);
 }
 
-template <class T> void upload_all(DeviceBuffer& to, const std::vector<T>& from) {
-  const auto bytes = static_cast<int64_t>(from.size() * sizeof(T));
-  to.resize(bytes);
-  to.upload(0, from.data(), bytes);
-}
-
-// First byte that differs, or -1.
 int64_t first_change(const DeviceBuffer& device, const SparseBuffer& host) {
+  if (filled_bytes(host) > kCompared_bytes) return -1;
   std::vector<uint8_t> now;
   for (const ByteRange& r : host.filled()) {
     now.resize(static_cast<size_t>(r.end - r.begin));
@@ -37,14 +39,6 @@ int64_t first_change(const DeviceBuffer& device, const SparseBuffer& host) {
   }
   return -1;
 }
-
-int64_t filled_bytes(const SparseBuffer& b) {
-  int64_t total = 0;
-  for (const ByteRange& r : b.filled()) total += r.end - r.begin;
-  return total;
-}
-
-} // namespace
 
 void DeviceInputs::upload(const Problem& p, const Tensors& t) {
   upload_filled(q_, t.q);
@@ -83,7 +77,6 @@ std::optional<std::string> DeviceInputs::changed(const Problem& p, const Tensors
   };
   for (const Input& in : {Input{"q", q_, t.q}, Input{"kv_cache", kv_cache_, t.kv_cache},
                           Input{"weights", weights_, t.weights}}) {
-    if (filled_bytes(in.host) > kCompared_bytes) continue;
     if (const int64_t byte = first_change(in.device, in.host); byte >= 0)
       return fmt::format("{} byte {}", in.name, byte);
   }

@@ -11,6 +11,16 @@
 
 namespace mqalab {
 
+// Exactly as long as the tensor, and only what is filled of it copied.
+void upload_filled(DeviceBuffer&, const SparseBuffer&);
+template <class T> void upload_all(DeviceBuffer& to, const std::vector<T>& from) {
+  const auto bytes = static_cast<int64_t>(from.size() * sizeof(T));
+  to.resize(bytes);
+  to.upload(0, from.data(), bytes);
+}
+// Did a launch write into an input?  First byte that differs, or -1; tensors above 4 MiB are not looked at.
+int64_t first_change(const DeviceBuffer&, const SparseBuffer&);
+
 class DeviceInputs {
 public:
   void upload(const Problem&, const Tensors&);
@@ -24,8 +34,8 @@ private:
   DeviceBuffer q_, kv_cache_, weights_, context_lens_, block_table_;
 };
 
-// An output on the device, 32-bit words between two guard zones of canaries.  Watched words are prefilled with
-// sentinels (sentinel.hpp) and read back, never the whole of a huge buffer.
+// An output on the device, 32-bit words between two guard zones of canaries.  Watched words are prefilled
+// with sentinels (sentinel.hpp) and read back, never the whole of a huge buffer.
 class GuardedWords {
 public:
   static constexpr int64_t kGuard_bytes = 64 << 10;
