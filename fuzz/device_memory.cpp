@@ -20,6 +20,29 @@ int64_t filled_bytes(const SparseBuffer& b) {
   return total;
 }
 
+// Entries that no sequence owns lie before a flat list of slots: the first prefix is above 0.
+constexpr int32_t kSlotsBefore = 3;
+
+std::vector<int32_t> table_on_device(const Problem& p) {
+  std::vector<int32_t> table(is_ragged(p.op) ? kSlotsBefore : 0, -1);
+  table.insert(table.end(), p.block_table.begin(), p.block_table.end());
+  return table;
+}
+
+std::vector<int32_t> slot_prefix(const Problem& p) {
+  std::vector<int32_t> prefix;
+  for (const int64_t start : table_starts(p)) prefix.push_back(kSlotsBefore + static_cast<int32_t>(start));
+  return prefix;
+}
+
+bool holds(const DeviceBuffer& device, const std::vector<int32_t>& host) {
+  const auto bytes = static_cast<int64_t>(4 * host.size());
+  if (bytes > kCompared_bytes) return true; // not looked at
+  std::vector<int32_t> now(host.size());
+  device.download(0, now.data(), bytes);
+  return now == host;
+}
+
 } // namespace
 
 void upload_filled(DeviceBuffer& to, const SparseBuffer& from) {
@@ -44,11 +67,14 @@ void DeviceInputs::upload(const Problem& p, const Tensors& t) {
   upload_filled(q_, t.q);
   upload_filled(kv_cache_, t.kv_cache);
   upload_filled(weights_, t.weights);
+  upload_filled(key_scales_, t.key_scales);
   upload_all(context_lens_, p.context_lens);
+  upload_all(row_starts_, p.row_starts);
+  if (is_ragged(p.op)) upload_all(slot_prefix_, slot_prefix(p));
   upload_table(p);
 }
 
-void DeviceInputs::upload_table(const Problem& p) { upload_all(block_table_, p.block_table); }
+void DeviceInputs::upload_table(const Problem& p) { upload_all(block_table_, table_on_device(p)); }
 
 mqa_paged_logits_args DeviceInputs::args(const Problem& p, float* logits) const {
   mqa_paged_logits_args a{};
@@ -61,10 +87,30 @@ mqa_paged_logits_args DeviceInputs::args(const Problem& p, float* logits) const 
   a.q_stride_batch = p.q_stride_batch, a.q_stride_next = p.q_stride_next, a.q_stride_head = p.q_stride_head;
   a.kv_cache = kv_cache_.data(), a.kv_block_stride_bytes = p.kv_block_stride_bytes;
   a.weights = reinterpret_cast<const float*>(weights_.data()), a.weights_stride = p.weights_stride;
-  a.context_lens = reinterpret_cast<const int32_t*>(context_lens_.data());
+  if (is_ragged(p.op)) // the lengths are in the prefixes
+    a.slot_prefix = reinterpret_cast<const int32_t*>(slot_prefix_.data());
+  else
+    a.context_lens = reinterpret_cast<const int32_t*>(context_lens_.data());
   a.lens_per_row = p.lens_per_row, a.context_lens_stride = p.lens_per_row ? p.next_n : 1;
   a.block_table = reinterpret_cast<const int32_t*>(block_table_.data()),
   a.block_table_stride = p.block_table_stride;
+  a.logits = logits, a.logits_stride = p.logits_stride;
+  a.logits_stride_head = is_per_head(p.op) ? p.logits_stride_head : 0;
+  return a;
+}
+
+mqa_prefill_logits_args DeviceInputs::prefill_args(const Problem& p, float* logits) const {
+  mqa_prefill_logits_args a{};
+  a.struct_size = sizeof a;
+  a.rows = static_cast<int32_t>(p.rows()), a.heads = p.heads, a.head_dim = p.head_dim;
+  a.fp8 = p.fp8, a.tail = p.tail, a.compressed = p.compressed;
+  a.num_keys = p.num_blocks, a.columns = p.max_model_len;
+  a.q = q_.data(), a.q_stride_row = p.q_stride_next, a.q_stride_head = p.q_stride_head;
+  a.k = kv_cache_.data(), a.k_stride = p.kv_block_stride_bytes;
+  a.k_scales = reinterpret_cast<const float*>(key_scales_.data()), a.k_scales_stride = p.key_scales_stride;
+  a.weights = reinterpret_cast<const float*>(weights_.data()), a.weights_stride = p.weights_stride;
+  a.starts = reinterpret_cast<const int32_t*>(row_starts_.data());
+  a.ends = reinterpret_cast<const int32_t*>(context_lens_.data());
   a.logits = logits, a.logits_stride = p.logits_stride;
   return a;
 }
@@ -75,18 +121,17 @@ std::optional<std::string> DeviceInputs::changed(const Problem& p, const Tensors
     const DeviceBuffer& device;
     const SparseBuffer& host;
   };
-  for (const Input& in : {Input{"q", q_, t.q}, Input{"kv_cache", kv_cache_, t.kv_cache},
-                          Input{"weights", weights_, t.weights}}) {
+  const bool prefill = p.op == Operation::prefill_logits;
+  for (const Input& in :
+       {Input{"q", q_, t.q}, Input{prefill ? "k" : "kv_cache", kv_cache_, t.kv_cache},
+        Input{"weights", weights_, t.weights}, Input{"k_scales", key_scales_, t.key_scales}}) {
     if (const int64_t byte = first_change(in.device, in.host); byte >= 0)
       return fmt::format("{} byte {}", in.name, byte);
   }
-  std::vector<int32_t> now(p.context_lens.size());
-  context_lens_.download(0, now.data(), static_cast<int64_t>(4 * now.size()));
-  if (now != p.context_lens) return "context_lens";
-  if (static_cast<int64_t>(4 * p.block_table.size()) > kCompared_bytes) return {};
-  now.resize(p.block_table.size());
-  block_table_.download(0, now.data(), static_cast<int64_t>(4 * now.size()));
-  if (now != p.block_table) return "block_table";
+  if (!holds(context_lens_, p.context_lens)) return prefill ? "ends" : "context_lens";
+  if (!holds(row_starts_, p.row_starts)) return "starts";
+  if (is_ragged(p.op) && !holds(slot_prefix_, slot_prefix(p))) return "slot_prefix";
+  if (!holds(block_table_, table_on_device(p))) return "block_table";
   return {};
 }
 

@@ -26,12 +26,16 @@ public:
   void upload(const Problem&, const Tensors&);
   // Only what table padding changes.
   void upload_table(const Problem&);
+  // Of every operation whose keys are named by a table or a list.
   mqa_paged_logits_args args(const Problem&, float* logits) const;
+  mqa_prefill_logits_args prefill_args(const Problem&, float* logits) const;
   // "kv_cache byte 17" when a launch wrote into an input; looks at tensors up to 4 MiB.
   std::optional<std::string> changed(const Problem&, const Tensors&) const;
 
 private:
   DeviceBuffer q_, kv_cache_, weights_, context_lens_, block_table_;
+  DeviceBuffer slot_prefix_;             // ragged
+  DeviceBuffer row_starts_, key_scales_; // prefill
 };
 
 // An output on the device, 32-bit words between two guard zones of canaries.  Watched words are prefilled
