@@ -1,8 +1,7 @@
 // The schedule of the scheduled variant, as pure functions for host and device.  The chunks of all sequences
 // stand in one row, in the order of the sequences; every worker owns a consecutive share of it.  Lengths are
-// only known on the device, so each worker finds its share by itself: it walks over windows of sequences, and
-// `ahead` counts the chunks of the windows before.  Totals are 64-bit: 2^31 sequences of 2^18 chunks are
-// legal.
+// only known on the device, so each worker finds its share by itself, walking over windows of sequences.
+// Totals are 64-bit: 2^31 sequences of 2^18 chunks are legal.
 #pragma once
 #include "kernels/rules.hpp"
 
@@ -19,13 +18,14 @@ struct Schedule {
     const int64_t begin = worker * each + least(worker, extra);
     return {begin, begin + each + (worker < extra ? 1 : 0)};
   }
-  // Chunks of all windows up to and with this one.
-  MQA_HD static constexpr int64_t carried(int64_t ahead, int32_t in_window) { return ahead + in_window; }
-  // The part of a share that lies in a window of `count` chunks, counted from the window's first.
-  MQA_HD static constexpr Range part_of_window(ChunkShare share, int64_t ahead, int32_t count) {
-    const int64_t begin = least<int64_t>(most<int64_t>(share.begin - ahead, 0), count);
-    return {static_cast<int32_t>(begin),
-            static_cast<int32_t>(most(least<int64_t>(share.end - ahead, count), begin))};
+  // The part of a share that lies in a window of `count` chunks; both counted from the window's first chunk.
+  MQA_HD static constexpr Range part_of_window(ChunkShare share, int32_t count) {
+    const int64_t begin = least<int64_t>(most<int64_t>(share.begin, 0), count);
+    return {static_cast<int32_t>(begin), static_cast<int32_t>(most(least<int64_t>(share.end, count), begin))};
+  }
+  // The share, counted from the next window's first chunk.
+  MQA_HD static constexpr ChunkShare seen_from_next(ChunkShare share, int32_t count) {
+    return {share.begin - count, share.end - count};
   }
   // Whether a part begins in the sequence that owns chunks [before, after) of the window.
   MQA_HD static constexpr bool begins_in(Range part, int32_t before, int32_t after) {

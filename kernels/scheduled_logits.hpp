@@ -56,15 +56,14 @@ __device__ int64_t count_chunks(const PagedArgs& a, Window<Arch>& window, const 
 // Serves the worker's share in the order of the sequences, by the whole block.
 template <class Arch, class R, class S, class Columns, class Visit>
 __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, Visit visit) {
-  const ChunkShare share =
+  ChunkShare share =
       S::share(count_chunks<Arch, R, Columns>(Arch::reread(a), window, at), gridDim.x, blockIdx.x);
   if (share.begin >= share.end) return;
-  int64_t ahead = 0;
-  for (int64_t start = 0; start < a.batch && ahead < share.end; start += Arch::kThreads) {
+  for (int64_t start = 0; start < a.batch && share.end > 0; start += Arch::kThreads) {
     const int32_t own = chunks_of<Arch, R, Columns>(Arch::reread(a), start + at.thread);
     const auto after = static_cast<int32_t>(scan_block<Arch>(window, own, at));
     const auto count = static_cast<int32_t>(block_total<Arch>(window));
-    const Range part = S::part_of_window(share, ahead, count);
+    const Range part = S::part_of_window(share, count);
     window.before[at.thread + 1] = after;
     if (at.thread == 0) window.before[0] = 0;
     if (S::begins_in(part, after - own, after)) window.first = at.thread;
@@ -77,7 +76,7 @@ __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, 
         const Place here{start + i, 0, at.thread, at.lane, at.wave};
         if (mine.begin < mine.end) visit(Arch::reread(a), here, mine);
       }
-    ahead = S::carried(ahead, count);
+    share = S::seen_from_next(share, count);
     Arch::barrier();
   }
 }
@@ -103,8 +102,9 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void scheduled_logits(co
     S::template before_staging<Arch>();
     staged.fill(DirectQueries<Arch, R, D>{a, here.sequence}, a, here.thread);
     Arch::barrier();
-    const int32_t needed = Values<R>::of(a, here.sequence);
-    serve_tokens<Arch, R, D>(a, here, staged, R::token_range(chunks, a.chunk_tokens, needed));
+    const PagedArgs& again = Arch::reread(a);
+    const int32_t needed = Values<R>::of(again, here.sequence);
+    serve_tokens<Arch, R, D>(again, here, staged, R::token_range(chunks, again.chunk_tokens, needed));
   };
   const auto fill = [](const PagedArgs& a, const Place& here, Range chunks) {
     const Range tail = R::token_range(chunks, a.chunk_tokens, Tails<R, S>::of(a, here.sequence));
