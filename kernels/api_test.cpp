@@ -122,9 +122,9 @@ TEST(Api, AnEmptyPoolGivesNanForEveryToken) {
 TEST(Api, RefusesWithAMessageAndLaunchesNothing) {
   const Small small{true};
   auto args = small.args();
-  args.heads = 7;
+  args.heads = 0;
   EXPECT_EQ(mqa_paged_logits(&args, nullptr, nullptr, nullptr), MQA_INVALID_ARGUMENT);
-  EXPECT_THAT(mqa_last_error(), ::testing::HasSubstr("heads is 7"));
+  EXPECT_THAT(mqa_last_error(), ::testing::HasSubstr("heads is 0"));
   EXPECT_THAT(small.logits.host(), ::testing::Each(kSentinel));
   EXPECT_EQ(mqa_paged_logits(nullptr, nullptr, nullptr, nullptr), MQA_INVALID_ARGUMENT);
 }
@@ -140,6 +140,28 @@ TEST(Api, TheSecondArgumentOfAChoiceIsChecked) {
   mqa_choice choice{};
   EXPECT_EQ(mqa_choose(&args, &choice), MQA_INVALID_ARGUMENT);
   EXPECT_THAT(mqa_last_error(), ::testing::HasSubstr("struct_size"));
+}
+
+TEST(Api, AChoiceShowsTheSlowPathAndWhy) {
+  auto args = Small{true}.args();
+  args.head_dim = 16;
+  args.kv_cache = nullptr, args.q = nullptr; // a choice needs no pointer
+  mqa_choice choice{};
+  choice.struct_size = sizeof choice;
+  ASSERT_EQ(mqa_choose(&args, &choice), MQA_OK) << mqa_last_error();
+  EXPECT_EQ(choice.config.variant, MQA_VARIANT_GENERAL);
+  EXPECT_THAT(choice.reason, ::testing::HasSubstr("the slow path"));
+}
+TEST(Api, AChoiceKnowsRaggedAndPerHeadCalls) {
+  auto args = Small{true}.args();
+  mqa_choice choice{};
+  choice.struct_size = sizeof choice;
+  args.slot_prefix = args.context_lens;
+  EXPECT_EQ(mqa_choose(&args, &choice), MQA_INVALID_ARGUMENT);
+  EXPECT_THAT(mqa_last_error(), ::testing::HasSubstr("block_table_stride is 4; allowed: 0 with ragged keys"));
+  args.block_table_stride = 0, args.logits_stride_head = 8;
+  ASSERT_EQ(mqa_choose(&args, &choice), MQA_OK) << mqa_last_error();
+  EXPECT_EQ(choice.config.wave_per_eu, 2);
 }
 
 TEST(Api, TheKernelHashIsSixteenHexadecimalDigits) {

@@ -51,7 +51,8 @@ TEST(Configuration, AskedForStagingThatDoesNotFitSaysSo) {
   std::string why;
   EXPECT_EQ(resolve_config(problem(1, 7, 128, 1000), {MQA_VARIANT_STAGED, 0, 0, 0}, mi300x(), &c, &why),
             MQA_UNSUPPORTED);
-  EXPECT_THAT(why, ::testing::HasSubstr("use variant direct"));
+  EXPECT_THAT(why,
+              ::testing::HasSubstr("LDS for next_n 7 x heads 128; allowed: up to 49152; variant direct can"));
 }
 TEST(Configuration, FnuzTakesTheGeneralPathWhereTheMatrixUnitReadsFn) {
   DeviceFacts gfx950 = mi300x();
@@ -98,12 +99,79 @@ TEST(Configuration, TheWarpgroupVariantSaysWhyItCannotRun) {
             MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("chunk_k is 128; allowed: 0 or 64"));
 }
+TEST(Configuration, WhatNoMatrixKernelServesTakesTheSlowPathAndSaysSo) {
+  mqa_paged_logits_args a = problem(1, 1, 64, 1000);
+  a.head_dim = 80;
+  EXPECT_EQ(resolved(a).variant, MQA_VARIANT_GENERAL);
+  for (int32_t variant : {MQA_VARIANT_STAGED, MQA_VARIANT_DIRECT}) {
+    LaunchConfig c{};
+    std::string why;
+    EXPECT_EQ(resolve_config(a, {variant, 0, 0, 0}, mi300x(), &c, &why), MQA_UNSUPPORTED);
+    EXPECT_THAT(why, ::testing::HasSubstr("head_dim is 80; allowed: 32, 64, 128; variant general can"));
+  }
+}
+TEST(Configuration, TheWarpgroupVariantServesPagedSumsOnly) {
+  LaunchConfig c{};
+  std::string why;
+  const int32_t somewhere = 0;
+  mqa_paged_logits_args a = problem(4, 1, 64, 8192);
+  a.slot_prefix = &somewhere;
+  ASSERT_EQ(resolve_config(a, {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.variant, MQA_VARIANT_STAGED) << "ragged";
+  a = problem(4, 1, 64, 8192);
+  a.logits_stride_head = 4 * 8192;
+  ASSERT_EQ(resolve_config(a, {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.variant, MQA_VARIANT_STAGED) << "per head";
+  EXPECT_EQ(c.form, Form::per_head);
+  ASSERT_EQ(resolve_config(problem(4, 1, 129, 8192), {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_NE(c.variant, MQA_VARIANT_WGMMA) << "its rows have two groups of 64 heads";
+  for (int heads : {1, 7, 24, 128}) {
+    ASSERT_EQ(resolve_config(problem(4, 1, heads, 8192), {}, h200(), &c, &why), MQA_OK) << why;
+    EXPECT_EQ(c.variant, MQA_VARIANT_WGMMA) << heads;
+  }
+}
+TEST(Configuration, PerHeadLogitsHaveOneOccupancyRequest) {
+  mqa_paged_logits_args a = problem(1, 1, 64, 1000);
+  a.logits_stride_head = 1000;
+  for (int32_t waves : {0, 1, 2, 4}) EXPECT_EQ(resolved(a, {0, 0, 0, waves}).wave_per_eu, 2);
+}
+
+mqa_prefill_logits_args prefill(int32_t rows, int32_t heads, int64_t keys) {
+  mqa_prefill_logits_args a{};
+  a.rows = rows, a.heads = heads, a.head_dim = 128, a.num_keys = keys, a.columns = keys;
+  return a;
+}
+LaunchConfig resolved(const mqa_prefill_logits_args& a, mqa_config wanted = {}) {
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(a, wanted, mi300x(), &c, &why), MQA_OK) << why;
+  return c;
+}
+TEST(Configuration, PrefillTilesAreAsTallAsTheLdsOfTheirOccupancyAllows) {
+  EXPECT_EQ(resolved(prefill(1000, 64, 4096), {0, 0, 0, 1}).tile_rows, 5);
+  EXPECT_EQ(resolved(prefill(1000, 64, 4096), {0, 0, 0, 2}).tile_rows, 3);
+  EXPECT_EQ(resolved(prefill(1000, 64, 4096), {0, 0, 0, 4}).tile_rows, 1);
+  EXPECT_EQ(resolved(prefill(1000, 8, 4096), {0, 0, 0, 2}).tile_rows, 15);
+  EXPECT_LE(resolved(prefill(1000, 8, 4096), {0, 0, 0, 1}).tile_rows, 16);
+}
+TEST(Configuration, AWidePrefillRowTakesTheSlowPath) {
+  EXPECT_EQ(resolved(prefill(10, 384, 4096)).variant, MQA_VARIANT_GENERAL);
+  LaunchConfig c{};
+  std::string why;
+  EXPECT_EQ(resolve_config(prefill(10, 64, 4096), {MQA_VARIANT_DIRECT, 0, 0, 0}, mi300x(), &c, &why),
+            MQA_UNSUPPORTED);
+  EXPECT_THAT(why, ::testing::HasSubstr("it does not serve mqa_prefill_logits; variant staged can"));
+}
+TEST(Configuration, APrefillWithoutKeysHasOneSplit) {
+  EXPECT_EQ(resolved(prefill(1, 64, 0)).split_kv, 1);
+  EXPECT_EQ(resolved(prefill(3, 64, 1 << 20), {0, 256, 0, 2}).split_kv, 608) << "one tile of three rows";
+}
 TEST(Configuration, BadValuesAreNamed) {
   struct Bad {
     mqa_config config;
     const char* says;
   };
-  for (const Bad& bad : {Bad{{4, 0, 0, 0}, "variant is 4"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
+  for (const Bad& bad : {Bad{{6, 0, 0, 0}, "variant is 6"}, Bad{{0, 100, 0, 0}, "chunk_k is 100"},
                          Bad{{0, 8192, 0, 0}, "chunk_k is 8192"}, Bad{{0, 0, -1, 0}, "split_kv is -1"},
                          Bad{{0, 0, 70000, 0}, "split_kv is 70000"}, Bad{{0, 0, 0, 3}, "wave_per_eu is 3"},
                          Bad{{0, 0, 0, 5}, "wave_per_eu is 5"}}) {

@@ -25,6 +25,23 @@ TEST(ProblemKey, IsGolden) {
   EXPECT_EQ(key_of(a), "paged_mqa_logits/v1/b1024/mml131072/n1/h32/d64/bs1/shuffled/e4m3fnuz/neg_inf/far");
 }
 
+TEST(ProblemKey, NamesTheOperation) {
+  const int32_t somewhere = 0;
+  mqa_paged_logits_args a = decode_args();
+  a.block_size = 1, a.slot_prefix = &somewhere;
+  EXPECT_EQ(key_of(a), "ragged_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs1/planar/e4m3fn/untouched/dense");
+  a.logits_stride_head = 1 << 24;
+  EXPECT_EQ(key_of(a),
+            "per_head_ragged_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs1/planar/e4m3fn/untouched/dense");
+  a.slot_prefix = nullptr;
+  EXPECT_EQ(key_of(a), "per_head_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs1/planar/e4m3fn/untouched/dense");
+  mqa_prefill_logits_args p{};
+  p.rows = 5000, p.heads = 64, p.head_dim = 128, p.columns = p.logits_stride = 8192, p.fp8 = MQA_E4M3FNUZ;
+  EXPECT_EQ(to_string(problem_key(p)),
+            "prefill_mqa_logits/v1/b8192/mml8192/n1/h64/d128/bs1/planar/e4m3fnuz/untouched/dense");
+  EXPECT_EQ(parse_problem_key(to_string(problem_key(p))), problem_key(p));
+}
+
 TEST(ProblemKey, PutsNeighboursOfAPowerOfTwoWhereTheyBelong) {
   mqa_paged_logits_args a = decode_args();
   for (const auto& [given, bucket] : {std::pair{0, 1u}, {1, 1u}, {2, 2u}, {3, 4u}, {64, 64u}, {65, 128u}}) {
@@ -60,6 +77,11 @@ TEST(ProblemKey, TellsApartWhateverChangesValidity) {
   EXPECT_TRUE(differs([](auto& a) { a.fp8 = MQA_E4M3FNUZ; }));
   EXPECT_TRUE(differs([](auto& a) { a.tail = MQA_TAIL_NEG_INF; }));
   EXPECT_TRUE(differs([](auto& a) { a.logits_stride += 1; }));
+  EXPECT_TRUE(differs([](auto& a) { a.logits_stride_head = 1; }));
+  EXPECT_TRUE(differs([](auto& a) {
+    static const int32_t somewhere = 0;
+    a.slot_prefix = &somewhere;
+  }));
 }
 
 TEST(ProblemKey, ReadsBackEveryTextItWrites) {
@@ -76,7 +98,8 @@ TEST(ProblemKey, RefusesEveryOtherText) {
   const std::string good = key_of(decode_args());
   for (size_t cut = 0; cut < good.size(); ++cut) EXPECT_FALSE(parse_problem_key(good.substr(0, cut))) << cut;
   for (const char* text :
-       {"", "x", "paged_mqa_logits/v2/b64/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense",
+       {"", "x", "top_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense",
+        "paged_mqa_logits/v2/b64/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense",
         "paged_mqa_logits/v1/b63/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense",
         "paged_mqa_logits/v1/b064/mml131072/n1/h64/d128/bs64/planar/e4m3fn/untouched/dense",
         "paged_mqa_logits/v1/b64/mml131072/n1/h64/d128/bs64/round/e4m3fn/untouched/dense",

@@ -79,6 +79,49 @@ TEST(Rules, NoLengthLetsARowSeePastMaxModelLen) {
   EXPECT_EQ(Rules::row_limit(a, 101, 0), 100);
 }
 
+TEST(Rules, ARowOfAPrefillSeesItsKeysAsFarAsTheOutputHasColumns) {
+  PagedArgs a = smallest();
+  a.num_blocks = 10; // keys
+  const auto range = [&](int32_t start, int32_t end) {
+    const Range r = Rules::key_range(a, start, end);
+    return std::pair{r.begin, r.end};
+  };
+  for (bool compressed : {false, true})
+    for (int32_t columns : {1, 4, 10, 1 << 24}) {
+      a.compressed = compressed, a.max_model_len = columns;
+      for (int64_t start : {int64_t{INT32_MIN}, int64_t{-1}, int64_t{0}, int64_t{3}, int64_t{9}, int64_t{10},
+                            int64_t{INT32_MAX}})
+        for (int64_t end :
+             {int64_t{INT32_MIN}, int64_t{0}, int64_t{4}, int64_t{10}, int64_t{11}, int64_t{INT32_MAX}}) {
+          std::vector<int64_t> keys;
+          for (int64_t key = 0; key < 10; ++key)
+            if (key >= start && key < end && key - (compressed ? most<int64_t>(0, start) : 0) < columns)
+              keys.push_back(key);
+          const std::pair<int32_t, int32_t> want =
+              keys.empty() ? std::pair{0, 0} : std::pair{int32_t(keys.front()), int32_t(keys.back() + 1)};
+          EXPECT_EQ(range(int32_t(start), int32_t(end)), want) << start << ".." << end << " of " << columns;
+        }
+    }
+}
+TEST(Rules, OnlyTheLastTileOfAPrefillIsPartial) {
+  PagedArgs a = smallest();
+  a.next_n = 16, a.total_rows = 33;
+  EXPECT_EQ(Rules::tile_rows(a, 0), 16);
+  EXPECT_EQ(Rules::tile_rows(a, 1), 16);
+  EXPECT_EQ(Rules::tile_rows(a, 2), 1);
+  a.total_rows = INT32_MAX;
+  EXPECT_EQ(Rules::tile_rows(a, INT32_MAX / 16), INT32_MAX % 16);
+}
+TEST(Rules, ARaggedSequenceOwnsWhatItsPrefixSays) {
+  const int32_t prefix[] = {5, 5, 9, 7};
+  PagedArgs a = smallest();
+  a.slot_prefix = prefix;
+  EXPECT_EQ(Rules::slot_count(a, 0), 0);
+  EXPECT_EQ(Rules::slot_count(a, 1), 4);
+  EXPECT_EQ(Rules::slot_base(a, 1), 5);
+  EXPECT_EQ(Rules::slot_count(a, 2), 0) << "a prefix that does not ascend owns nothing";
+}
+
 TEST(Rules, BlockColumnIsTheQuotientForEveryBlockSizeUpToTheLastColumn) {
   for (int bs = 1; bs <= 1024; bs = bs == 1 ? 16 : bs + 16) {
     const PagedArgs a = with_blocks(bs, 128, false);
@@ -120,6 +163,8 @@ TEST(Rules, OffsetsPastTwoGigabytesStayWhole) {
   EXPECT_EQ(Rules::logit_offset(a, 512, 0) * 4, int64_t{1} << 31);
   a.kv_block_stride_bytes = 1002240;
   EXPECT_EQ(Rules::block_offset(a, 2143), 2147800320);
+  a.logits_stride_head = int64_t{1} << 29;
+  EXPECT_EQ(Rules::plane_offset(a, 31), int64_t{31} << 29);
   a.q_stride_batch = int64_t{1} << 33;
   EXPECT_EQ(Rules::query_offset(a, 1, 0, 0), int64_t{1} << 33);
 }

@@ -47,7 +47,8 @@ class Refusal : public ::testing::TestWithParam<Bad> {};
 TEST_P(Refusal, NamesTheArgumentItsValueAndWhatIsAllowed) {
   Args a = legal();
   GetParam().spoil(a);
-  EXPECT_THAT(why_invalid(a, false), ::testing::HasSubstr(GetParam().says));
+  EXPECT_EQ(mqa_paged_logits(&a, nullptr, nullptr, nullptr), MQA_INVALID_ARGUMENT);
+  EXPECT_THAT(mqa_last_error(), ::testing::HasSubstr(GetParam().says));
 }
 
 const Bad kBad[] = {
@@ -55,9 +56,10 @@ const Bad kBad[] = {
     {"batch", [](Args& a) { a.batch = -1; }, "batch is -1; allowed: 0 and more"},
     {"next_n", [](Args& a) { a.next_n = 0; }, "next_n is 0; allowed: 1 and more"},
     {"rows", [](Args& a) { a.batch = a.next_n = 1 << 16; }, "batch * next_n is 4294967296"},
-    {"heads_odd", [](Args& a) { a.heads = 12; }, "heads is 12; allowed: multiples of 8"},
-    {"heads_many", [](Args& a) { a.heads = 136; }, "heads is 136"},
-    {"head_dim", [](Args& a) { a.head_dim = 96; }, "head_dim is 96; allowed: 32, 64, 128"},
+    {"heads_none", [](Args& a) { a.heads = 0; }, "heads is 0; allowed: 1 to 1024"},
+    {"heads_many", [](Args& a) { a.heads = 1025; }, "heads is 1025"},
+    {"head_dim", [](Args& a) { a.head_dim = 90; }, "head_dim is 90; allowed: multiples of 16 from 16 to 256"},
+    {"head_dim_big", [](Args& a) { a.head_dim = 272; }, "head_dim is 272"},
     {"block_size", [](Args& a) { a.block_size = 24; },
      "block_size is 24; allowed: 1, or a multiple of 16 up to 1024"},
     {"block_size_big", [](Args& a) { a.block_size = 2048; }, "block_size is 2048"},
@@ -89,6 +91,10 @@ const Bad kBad[] = {
     {"context_lens", [](Args& a) { a.context_lens = nullptr; }, "context_lens is NULL"},
     {"block_table", [](Args& a) { a.block_table = nullptr; }, "block_table is NULL"},
     {"logits", [](Args& a) { a.logits = nullptr; }, "logits is NULL"},
+    {"ragged", [](Args& a) { a.slot_prefix = a.context_lens; },
+     "slot_prefix is set; allowed: NULL in this function; ragged keys are mqa_ragged_logits"},
+    {"per_head", [](Args& a) { a.logits_stride_head = 4000; },
+     "logits_stride_head is 4000; allowed: 0 in this function; per-head logits are mqa_per_head_logits"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Refusal, ::testing::ValuesIn(kBad),
                          [](const auto& info) { return info.param.what; });
