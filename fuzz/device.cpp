@@ -92,11 +92,22 @@ bool short_of_memory(const std::string& message) {
          message.find("out of memory") != std::string::npos;
 }
 
-LaunchResult launch_production(const mqa_paged_logits_args& args, const mqa_config& config) {
+using PagedEntry = decltype(&mqa_paged_logits);
+PagedEntry entry_of(Operation op) {
+  if (is_per_head(op)) return &mqa_per_head_logits;
+  return is_ragged(op) ? &mqa_ragged_logits : &mqa_paged_logits;
+}
+
+template <class Args, class Entry>
+LaunchResult launch_production(Entry entry, const Args& args, const mqa_config& config) {
   LaunchResult result;
   result.choice.struct_size = sizeof result.choice;
-  const mqa_status status = mqa_paged_logits(&args, &config, nullptr, &result.choice);
+  const mqa_status status = entry(&args, &config, nullptr, &result.choice);
   return status == MQA_OK ? result : started(status, config);
+}
+
+LaunchResult planted_elsewhere(const Fault& fault) {
+  return {VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault.name), {}};
 }
 
 mqa_choice choice_of(const mqa::LaunchConfig& c) {
@@ -107,15 +118,15 @@ mqa_choice choice_of(const mqa::LaunchConfig& c) {
   return choice;
 }
 
-LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& wanted, const Fault& fault) {
-  if (!fault.launch.logits)
-    return {VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault.name), {}};
+template <class Args>
+LaunchResult launch_fault(const Args& args, const mqa_config& wanted, const Fault& fault) {
+  if (!fault.launch.logits) return planted_elsewhere(fault);
   std::string why = mqa::why_invalid(args, false);
   if (!why.empty()) return {VerdictClass::rejected, why, {}};
   const mqa::DeviceFacts* facts = mqa::device_facts(&why);
   if (!facts) throw DeviceError(why);
   mqa::LaunchConfig config{};
-  mqa_config staged = wanted; // faults are planted in the general kernel
+  mqa_config staged = wanted; // where nothing else is asked for, faults are planted in the staged kernel
   if (staged.variant == MQA_VARIANT_AUTO) staged.variant = MQA_VARIANT_STAGED;
   if (mqa::resolve_config(args, staged, *facts, &config, &why) != MQA_OK)
     return {VerdictClass::rejected, why, {}};
@@ -123,6 +134,13 @@ LaunchResult launch_fault(const mqa_paged_logits_args& args, const mqa_config& w
   LaunchResult result = started(error, fault);
   result.choice = choice_of(config);
   return result;
+}
+
+LaunchResult launch_sum(const mqa_head_sum_args& args, const Fault* fault) {
+  if (!fault) return started(mqa_head_sum(&args, nullptr));
+  if (!fault->launch.head_sum) return planted_elsewhere(*fault);
+  if (const std::string why = mqa::why_invalid(args); !why.empty()) return {VerdictClass::rejected, why, {}};
+  return started(fault->launch.head_sum(args, nullptr), *fault);
 }
 
 } // namespace
@@ -144,8 +162,19 @@ LaunchResult started(hipError_t error, const Fault& fault) {
           {}};
 }
 
+LaunchResult launch(Operation op, const mqa_paged_logits_args& args, const mqa_config& config,
+                    const Fault* fault) {
+  return finished(fault ? launch_fault(args, config, *fault) : launch_production(entry_of(op), args, config));
+}
 LaunchResult launch(const mqa_paged_logits_args& args, const mqa_config& config, const Fault* fault) {
-  return finished(fault ? launch_fault(args, config, *fault) : launch_production(args, config));
+  return launch(Operation::paged_logits, args, config, fault);
+}
+LaunchResult launch(const mqa_prefill_logits_args& args, const mqa_config& config, const Fault* fault) {
+  return finished(fault ? launch_fault(args, config, *fault)
+                        : launch_production(&mqa_prefill_logits, args, config));
+}
+LaunchResult launch(const mqa_head_sum_args& args, const Fault* fault) {
+  return finished(launch_sum(args, fault));
 }
 
 LaunchResult finished(LaunchResult result) {

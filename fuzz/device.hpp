@@ -53,11 +53,15 @@ struct LaunchResult {
   std::string message;
   mqa_choice choice{};
 };
-// Launches the production kernel (fault == nullptr) or a planted fault and waits for it.
-LaunchResult launch(const mqa_paged_logits_args&, const mqa_config&, const Fault*);
+// Launches the production kernel (fault == nullptr) or a planted fault and waits for it.  The operation is
+// one of those that take paged arguments: ragged and per head, too.
+LaunchResult launch(Operation, const mqa_paged_logits_args&, const mqa_config&, const Fault*);
+LaunchResult launch(const mqa_paged_logits_args&, const mqa_config&, const Fault*); // Operation::paged_logits
+LaunchResult launch(const mqa_prefill_logits_args&, const mqa_config&, const Fault*);
+LaunchResult launch(const mqa_head_sum_args&, const Fault*);
 
-// The same in two steps, for operations of their own: what the entry point or a planted launcher said, then what the
-// device says once it is done.  `config`: what was asked for, {} when the operation takes none.
+// The same in two steps, for operations that are not logits: what the entry point or a planted launcher said,
+// then what the device says once it is done.  `config`: what was asked for, {} when the operation takes none.
 LaunchResult started(mqa_status, const mqa_config& config = {});
 LaunchResult started(hipError_t, const Fault&);
 LaunchResult finished(LaunchResult started);

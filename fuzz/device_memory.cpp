@@ -95,7 +95,8 @@ mqa_paged_logits_args DeviceInputs::args(const Problem& p, float* logits) const 
   a.block_table = reinterpret_cast<const int32_t*>(block_table_.data()),
   a.block_table_stride = p.block_table_stride;
   a.logits = logits, a.logits_stride = p.logits_stride;
-  a.logits_stride_head = is_per_head(p.op) ? p.logits_stride_head : 0;
+  // 0 would say that heads are added up, even where there are no rows.
+  a.logits_stride_head = is_per_head(p.op) ? std::max<int64_t>(1, p.logits_stride_head) : 0;
   return a;
 }
 

@@ -10,15 +10,14 @@ namespace {
 
 bool is_evidence(float v) { return std::isfinite(v) && v != 0; }
 
-float scale_at(const Expected& due, int64_t row, int64_t position) {
+float scale_at(const Expected& due, int64_t row, int64_t column) {
   const Problem& p = due.problem;
-  const int32_t block = p.block_of(static_cast<int32_t>(row / p.next_n), position);
+  if (column < p.first(row) || column >= p.limit(row)) return 0; // no token is due there
+  const int32_t block = p.block_at(row, column);
   if (block < 0 || block >= p.num_blocks) return 0;
   float scale;
-  std::memcpy(&scale,
-              due.tensors.kv_cache.data() +
-                  scale_offset_bytes(p, block, static_cast<int32_t>(position % p.block_size)),
-              sizeof scale);
+  const auto token = static_cast<int32_t>(column % p.block_size); // prefill: 0, its block size is 1
+  std::memcpy(&scale, due.tensors.scales(p).data() + scale_offset_bytes(p, block, token), sizeof scale);
   return scale;
 }
 
@@ -26,13 +25,13 @@ float scale_at(const Expected& due, int64_t row, int64_t position) {
 
 ValueIndex::ValueIndex(const Expected& due, const Output& out) {
   const Problem& p = due.problem;
-  for (int64_t row = 0; row < p.rows(); ++row)
-    for (size_t column = 0; column < due.rows[row].value.size(); ++column) {
-      const int64_t cell = out.watch.cell_of(row * p.logits_stride + static_cast<int64_t>(column));
+  for (int64_t row = 0; row < p.output_rows(); ++row)
+    for (size_t i = 0; i < due.rows[row].value.size(); ++i) {
+      const int64_t column = due.rows[row].first + static_cast<int64_t>(i);
+      const int64_t cell = out.watch.cell_of(p.output_offset(row) + column);
       const float value =
-          due.exact ? static_cast<float>(due.rows[row].value[column]) : std::bit_cast<float>(out.cells[cell]);
-      if (is_evidence(value))
-        entries_.push_back({std::bit_cast<uint32_t>(value), row, static_cast<int64_t>(column)});
+          due.exact ? static_cast<float>(due.rows[row].value[i]) : std::bit_cast<float>(out.cells[cell]);
+      if (is_evidence(value)) entries_.push_back({std::bit_cast<uint32_t>(value), row, column});
     }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.bits < b.bits; });
 }
@@ -55,6 +54,7 @@ std::optional<CellPlace> ValueIndex::find(const Deviation& d) const {
 int64_t slot_read(const Expected& due, const Deviation& d) {
   const float logit = std::bit_cast<float>(d.got);
   if (due.data.pattern != Pattern::address || due.data.lane != Lane::exact || !is_evidence(logit)) return -1;
+  if (is_per_head(due.problem.op)) return -1; // one head has one digit of eight
   const float own = scale_at(due, d.row, d.column);
   if (is_evidence(own))
     if (const int64_t slot = decode_address(due.problem, due.data, d.row, logit, own); slot >= 0) return slot;

@@ -31,16 +31,18 @@ struct Doctored {
     return out;
   }
   uint32_t right_bits(int64_t element, uint64_t prefill) const {
-    const int64_t row = element / problem.logits_stride, column = element % problem.logits_stride;
-    if (column < problem.limit(row))
-      return std::bit_cast<uint32_t>(static_cast<float>(rows[row].value[column]));
+    const int64_t row = problem.output_row_at(element), column = element - problem.output_offset(row);
+    if (column >= rows[row].first && column < rows[row].end())
+      return std::bit_cast<uint32_t>(right(row, column));
     const bool tail = problem.tail == MQA_TAIL_NEG_INF && column < problem.max_model_len;
     return tail ? 0xff800000u : sentinel(prefill, element);
   }
-  int64_t element(int64_t row, int64_t column) const { return row * problem.logits_stride + column; }
+  int64_t element(int64_t row, int64_t column) const { return problem.output_offset(row) + column; }
   uint32_t& at(int64_t row, int64_t column) { return cells[watch.cell_of(element(row, column))]; }
   void put(int64_t row, int64_t column, float v) { at(row, column) = std::bit_cast<uint32_t>(v); }
-  float right(int64_t row, int64_t column) const { return static_cast<float>(rows[row].value[column]); }
+  float right(int64_t row, int64_t column) const {
+    return static_cast<float>(rows[row].value[column - rows[row].first]);
+  }
   void forget_write(int64_t row, int64_t column) { at(row, column) = sentinel(salt, element(row, column)); }
 
   Expected expected() const { return {problem, c.data, tensors, rows, is_exact(problem, c.data), 64}; }

@@ -1,5 +1,5 @@
-// One pass over the watched cells, row by row in three stretches: values, tail, padding.  A cell is asked for
-// its prefill only when it holds a NaN, because a prefill is one.
+// One pass over the watched cells, row by row in stretches: what lies before the first value, values, tail,
+// padding.  A cell is asked for its prefill only when it holds a NaN, because a prefill is one.
 #include "fuzz/judge.hpp"
 
 #include "fuzz/sentinel.hpp"
@@ -34,9 +34,8 @@ struct Scan {
               bool promised) {
     ++bad;
     auto& list = found[static_cast<size_t>(kind)];
-    const int64_t stride = due.problem.logits_stride;
-    if (list.size() < kMostDeviations)
-      list.push_back({kind, element / stride, element % stride, got, expected, bound, promised});
+    const int64_t row = due.problem.output_row_at(element), column = element - due.problem.output_offset(row);
+    if (list.size() < kMostDeviations) list.push_back({kind, row, column, got, expected, bound, promised});
   }
   // A promised cell that was not written, if that is what it is.
   bool still_prefilled(int64_t element, uint32_t got, double expected) {
@@ -68,23 +67,27 @@ struct Scan {
   void forbidden(int64_t element, uint32_t got) {
     if (got != sentinel(out.salt, element)) report(VerdictClass::touched, element, got, kNothing, 0, false);
   }
+  // -inf with a filled tail, else nothing.
+  void empty(int64_t element, uint32_t got) {
+    due.problem.tail == MQA_TAIL_NEG_INF ? tail(element, got) : forbidden(element, got);
+  }
   // Elements [begin, end) of one row, which starts at element `start`.
   void stretch(const RowReference& row, int64_t start, int64_t begin, int64_t end, const uint32_t* cells) {
-    const Problem& p = due.problem;
-    const auto limit = static_cast<int64_t>(row.value.size());
-    const int64_t tail_end = p.tail == MQA_TAIL_NEG_INF ? p.max_model_len : limit;
     int64_t e = begin;
-    for (const int64_t stop = std::min(end, start + limit); e < stop; ++e)
-      value(e, cells[e - begin], row.value[e - start], row.bound[e - start]);
-    for (const int64_t stop = std::min(end, start + tail_end); e < stop; ++e) tail(e, cells[e - begin]);
+    for (const int64_t stop = std::min(end, start + row.first); e < stop; ++e) empty(e, cells[e - begin]);
+    const int64_t first = start + row.first;
+    for (const int64_t stop = std::min(end, start + row.end()); e < stop; ++e)
+      value(e, cells[e - begin], row.value[e - first], row.bound[e - first]);
+    for (const int64_t stop = std::min(end, start + due.problem.max_model_len); e < stop; ++e)
+      empty(e, cells[e - begin]);
     for (; e < end; ++e) forbidden(e, cells[e - begin]);
   }
   void window(const Window& w) {
-    const int64_t stride = due.problem.logits_stride;
+    const Problem& p = due.problem;
     for (int64_t e = w.begin, end; e < w.end; e = end) {
-      const int64_t row = e / stride;
-      end = std::min(w.end, (row + 1) * stride);
-      stretch(due.rows[row], row * stride, e, end, out.cells.data() + w.first + (e - w.begin));
+      const int64_t row = p.output_row_at(e);
+      end = std::min(w.end, p.output_end(row));
+      stretch(due.rows[row], p.output_offset(row), e, end, out.cells.data() + w.first + (e - w.begin));
     }
   }
 };
@@ -123,9 +126,10 @@ std::vector<Deviation> differences(const Problem& p, const Output& first, const 
       if (a == b && !is_nan(a)) continue;
       const bool a_untouched = a == sentinel(first.salt, e), b_untouched = b == sentinel(second.salt, e);
       if (a_untouched == b_untouched && (a_untouched || a == b || (is_nan(a) && is_nan(b)))) continue;
-      if (found.size() < kMostDeviations)
-        found.push_back({VerdictClass::unstable, e / p.logits_stride, e % p.logits_stride, b,
-                         std::bit_cast<float>(a), 0, true});
+      if (found.size() == kMostDeviations) continue;
+      const int64_t row = p.output_row_at(e);
+      found.push_back(
+          {VerdictClass::unstable, row, e - p.output_offset(row), b, std::bit_cast<float>(a), 0, true});
     }
   return found;
 }

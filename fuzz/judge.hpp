@@ -16,9 +16,9 @@ struct Expected {
   const Problem& problem;
   const DataSpec& data;
   const Tensors& tensors;
-  std::span<const RowReference> rows;
-  bool exact;           // bitwise, or within the bound
-  int32_t chunk_tokens; // of the launched configuration; only names regions
+  std::span<const RowReference> rows; // of the output
+  bool exact;                         // bitwise, or within the bound
+  int32_t chunk_tokens;               // of the launched configuration; only names regions
 };
 
 // What one launch left: the watched cells, window after window, and how they were prefilled.
@@ -32,7 +32,7 @@ struct Output {
 // A cell that is not as it should be.
 struct Deviation {
   VerdictClass kind = VerdictClass::value;
-  int64_t row = 0, column = 0;
+  int64_t row = 0, column = 0; // row of the output: of one plane of per-head logits
   uint32_t got = 0;
   double expected = 0, bound = 0; // expected is -inf for a tail cell and NaN where nothing may be written
   bool promised = true;           // a value or -inf is due; false: must stay untouched

@@ -105,19 +105,23 @@ std::string note_of(const Expected& due, const ValueIndex& index, const Deviatio
   const Problem& p = due.problem;
   if (d.kind == VerdictClass::untouched) return "still holds the prefill";
   if (d.kind == VerdictClass::stale) return "holds the prefill of an earlier launch";
-  if (const int64_t slot = slot_read(due, d); slot >= 0 && d.column < p.limit(d.row))
-    return fmt::format("slot {} of block {} instead of slot {} of block {}", slot % p.block_size,
-                       slot / p.block_size, d.column % p.block_size,
-                       p.block_of(static_cast<int32_t>(d.row / p.next_n), d.column));
-  if (const auto from = index.find(d)) return fmt::format("equals row {} column {}", from->row, from->column);
+  const bool has_value = d.column >= p.first(d.row) && d.column < p.limit(d.row);
+  if (const int64_t slot = slot_read(due, d); slot >= 0 && has_value) {
+    const int64_t read = slot / p.block_size, wanted = p.block_at(d.row, d.column);
+    if (p.op == Operation::prefill_logits) return fmt::format("key {} instead of key {}", read, wanted);
+    return fmt::format("slot {} of block {} instead of slot {} of block {}", slot % p.block_size, read,
+                       d.column % p.block_size, wanted);
+  }
+  if (const auto from = index.find(d))
+    return fmt::format("equals {} column {}", row_text(p, from->row), from->column);
   return d.promised ? "" : "must not be written";
 }
 
-std::string described(const Verdict& v, const Region& region) {
+std::string described(const Problem& p, const Verdict& v, const Region& region) {
   const BadCell& first = v.first_bad.front();
-  return fmt::format("{}: {} of {} cells are wrong, {}; {}. First: row {} column {}, expected {}, got {}{}{}",
+  return fmt::format("{}: {} of {} cells are wrong, {}; {}. First: {} column {}, expected {}, got {}{}{}",
                      name(v.verdict), v.cells_bad, v.cells_checked, v.signature.pattern, region.detail,
-                     first.row, first.column,
+                     row_text(p, first.row), first.column,
                      v.verdict == VerdictClass::touched ? "no write" : shown(first.expected),
                      shown(first.got), first.note.empty() ? "" : "; ", first.note);
 }
@@ -135,6 +139,12 @@ std::string pattern_with(const Expected& due, const ValueIndex& index, std::span
 
 } // namespace
 
+std::string row_text(const Problem& p, int64_t output_row) {
+  if (!is_per_head(p.op) || output_row < 0 || output_row >= p.output_rows())
+    return fmt::format("row {}", output_row);
+  return fmt::format("head {} row {}", output_row / p.rows(), output_row % p.rows());
+}
+
 std::string pattern_of(const Expected& due, const Output& out, std::span<const Deviation> bad) {
   return pattern_with(due, ValueIndex(due, out), bad);
 }
@@ -145,7 +155,7 @@ void explain(Verdict& v, const Expected& due, const Output& out, std::span<const
   v.signature = {v.verdict, pattern_with(due, index, bad), region.name};
   for (const Deviation& d : bad.first(std::min(bad.size(), kShown)))
     v.first_bad.push_back({d.row, d.column, number(d), d.expected, d.bound, note_of(due, index, d)});
-  v.message = described(v, region);
+  v.message = described(due.problem, v, region);
 }
 
 } // namespace mqalab

@@ -9,6 +9,9 @@ namespace mqalab {
 // "garbage", ...
 std::string pattern_of(const Expected&, const Output&, std::span<const Deviation>);
 
+// "row 3", or "head 2 row 3" of per-head logits.
+std::string row_text(const Problem&, int64_t output_row);
+
 // Where they lie.  `name` has no numbers and is part of the signature; `detail` has them.
 struct Region {
   std::string name, detail;

@@ -1,5 +1,6 @@
-// One trial per operation that is not logits: runs the case on the device and judges it, in the oracle's order of
-// questions (oracle.hpp).  Preconditions: the case is legal, the device has no error pending.
+// One trial for all operations that make logits, one for every other: runs the case on the device and judges
+// it, in the oracle's order of questions (oracle.hpp).  Preconditions: the case is legal, the device has no
+// error pending.
 #pragma once
 #include "fuzz/device_memory.hpp"
 #include "fuzz/oracle.hpp"
@@ -20,6 +21,10 @@ struct TrialMemory {
   uint64_t fresh_salt();
   void retire(uint64_t salt);
 };
+
+Verdict try_logits(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
+// One launch over the output prefilled with 0x7fc0dead; `out` holds it whole.
+LaunchResult run_logits(TrialMemory&, const Case&, const Fault*, std::vector<float>& out);
 
 Verdict try_top_k(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
 Verdict try_cache_write(TrialMemory&, const Case&, const Fault*, const OracleOptions&);

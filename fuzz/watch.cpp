@@ -17,14 +17,22 @@ struct Collector {
   }
 };
 
-void add_row(Collector& out, const Problem& p, int64_t row) {
-  const int64_t start = row * p.logits_stride;
-  out.add(start - kNeighbourhood_elements, start + p.max_model_len + kNeighbourhood_elements);
+// `offset_bytes` as a 32-bit number that lost its upper bits, or all but 31 of them.
+void add_landings(Collector& out, const Problem& p, int64_t offset_bytes, int64_t rest_bytes) {
   for (const int64_t modulus_bytes : {int64_t{1} << 31, int64_t{1} << 32}) {
-    if (4 * (start + p.max_model_len) < modulus_bytes) continue;
-    const int64_t landing = 4 * start % modulus_bytes / 4;
+    if (offset_bytes + 4 * p.max_model_len < modulus_bytes) continue;
+    const int64_t landing = (offset_bytes % modulus_bytes + rest_bytes) / 4;
     out.add(landing, landing + p.max_model_len);
   }
+}
+
+void add_row(Collector& out, const Problem& p, int64_t output_row) {
+  const int64_t start = p.output_offset(output_row);
+  out.add(start - kNeighbourhood_elements, start + p.max_model_len + kNeighbourhood_elements);
+  add_landings(out, p, 4 * start, 0);
+  if (!is_per_head(p.op)) return;
+  const int64_t plane = output_row / p.rows() * p.logits_stride_head;
+  add_landings(out, p, 4 * plane, 4 * (start - plane)); // only the plane's offset is cut
 }
 
 std::vector<Window> joined(std::vector<Window> windows) {
@@ -43,11 +51,11 @@ std::vector<Window> joined(std::vector<Window> windows) {
 } // namespace
 
 Watch::Watch(const Problem& p) {
-  Collector found{p.rows() * p.logits_stride, {}};
+  Collector found{logits_bytes(p) / 4, {}};
   if (found.total <= kWatchedWhole_elements)
     found.add(0, found.total);
   else
-    for (int64_t row = 0; row < p.rows(); ++row) add_row(found, p, row);
+    for (int64_t row = 0; row < p.output_rows(); ++row) add_row(found, p, row);
   windows = joined(std::move(found.windows));
   for (Window& w : windows) w.first = cells, cells += w.size();
 }

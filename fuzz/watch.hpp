@@ -1,6 +1,7 @@
 // Which elements of the logits buffer are prefilled and looked at.  A small buffer is watched whole.  Of a
 // huge one (rows 2^29 apart) only what a launch may touch or is likely to hit: every row's columns with their
-// neighbourhood, and the places where a row's 32-bit byte offset would land, wrapped or sign-extended.
+// neighbourhood, and the places where a row's 32-bit byte offset, or that of its plane alone, would land,
+// wrapped or sign-extended.
 #pragma once
 #include "refimpl/problem.hpp"
 

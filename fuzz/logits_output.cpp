@@ -1,0 +1,59 @@
+#include "fuzz/logits_output.hpp"
+
+namespace mqalab {
+
+LogitsOutput::LogitsOutput(TrialMemory& memory, const Problem& p) : memory_(memory), problem_(p), watch_(p) {
+  if (p.op != Operation::head_sum) return;
+  planes_problem_ = p, planes_problem_->op = Operation::per_head_logits;
+  planes_watch_.emplace(*planes_problem_);
+}
+
+void LogitsOutput::prefill(uint64_t salt) {
+  logits().resize(logits_bytes(problem_) / 4);
+  logits().prefill(watch_.windows, salt);
+  prefill_planes(salt);
+}
+
+void LogitsOutput::prefill_all(uint32_t word) {
+  logits().resize(logits_bytes(problem_) / 4);
+  logits().prefill_all(word);
+  prefill_planes(0);
+}
+
+// A plane's prefill that comes through the sum must not pass for a prefill of the output.
+void LogitsOutput::prefill_planes(uint64_t salt) {
+  if (!has_planes()) return;
+  planes().resize(logits_bytes(*planes_problem_) / 4);
+  planes().prefill(planes_watch_->windows, ~salt);
+}
+
+LaunchResult LogitsOutput::launch(const mqa_config& config, const Fault* fault) {
+  const DeviceInputs& in = memory_.inputs;
+  if (problem_.op == Operation::prefill_logits)
+    return mqalab::launch(in.prefill_args(problem_, logits().floats()), config, fault);
+  if (has_planes()) return launch_head_sum(config, fault);
+  return mqalab::launch(problem_.op, in.args(problem_, logits().floats()), config, fault);
+}
+
+LaunchResult LogitsOutput::launch_head_sum(const mqa_config& config, const Fault* fault) {
+  const bool in_first_step = fault && fault->launch.logits;
+  const mqa_paged_logits_args args = memory_.inputs.args(*planes_problem_, planes().floats());
+  const LaunchResult made =
+      mqalab::launch(Operation::per_head_logits, args, config, in_first_step ? fault : nullptr);
+  if (made.status != VerdictClass::ok) return made;
+  LaunchResult added = mqalab::launch(sum_args(), in_first_step ? nullptr : fault);
+  added.choice = made.choice;
+  return added;
+}
+
+mqa_head_sum_args LogitsOutput::sum_args() {
+  mqa_head_sum_args a{};
+  a.struct_size = sizeof a;
+  a.rows = problem_.rows(), a.heads = problem_.heads, a.columns = problem_.max_model_len;
+  a.per_head = planes().floats();
+  a.stride_head = planes_problem_->logits_stride_head, a.stride_row = planes_problem_->logits_stride;
+  a.sums = logits().floats(), a.sums_stride = problem_.logits_stride;
+  return a;
+}
+
+} // namespace mqalab
