@@ -1,9 +1,175 @@
+// The trial of mqa_top_k.  Columns that are no candidates hold NaN in the first launch and numbers above all
+// others in the second.  Without order a second launch may choose others of those that tie, so it is judged,
+// not compared.
+#include "fuzz/judge_top_k.hpp"
+#include "fuzz/relaunch.hpp"
+#include "fuzz/signature.hpp"
 #include "fuzz/trials.hpp"
+#include "refimpl/top_k_data.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
 
 namespace mqalab {
+namespace {
 
-Verdict try_top_k(TrialMemory&, const Case&, const Fault*, const OracleOptions&) {
-  return plain(VerdictClass::none, "none: the trial is being built");
+// Far more than one wave needs, even if it did its row alone.
+int64_t most_instructions(const Problem& p) { return 4'000'000 + 1'000 * p.max_model_len; }
+
+class TopKTrial {
+public:
+  TopKTrial(TrialMemory& memory, const Case& c, const Fault* fault, const OracleOptions& options)
+      : memory_(memory), fault_(fault), options_(options), problem_(resolve(c)),
+        cells_(index_cells(problem_)), watch_(cells_), data_(c.data),
+        logits_(top_k_logits(problem_, data_, Poison::nan_codes)) {
+    upload_all(context_lens(), problem_.context_lens);
+    upload_all(starts(), problem_.row_starts);
+  }
+
+  LaunchResult launch_with(const Setup& setup, std::vector<uint32_t>& cells) {
+    put_logits(setup.other_poison);
+    indices().resize(problem_.rows() * problem_.indices_stride);
+    indices().prefill(watch_.windows, setup.salt);
+    const bool on = options_.stress_lds, in_order = setup.schedule == 0;
+    apply_stress({on ? setup.schedule : 0, on, on && in_order, most_instructions(problem_)});
+    LaunchResult result = finished(launch(arguments()));
+    if (result.status == VerdictClass::ok) indices().read(watch_.windows, cells);
+    return result;
+  }
+  Verdict judge_first(const Setup& setup, const std::vector<uint32_t>& cells,
+                      std::span<const uint64_t> old_salts) {
+    Verdict v = judge_top_k(problem_, candidates(), {watch_, cells, setup.salt, old_salts});
+    const bool written_set_is_right = v.verdict == VerdictClass::ok ||
+                                      v.verdict == VerdictClass::wrong_class ||
+                                      v.verdict == VerdictClass::value;
+    if (written_set_is_right) look_at_guards(v);
+    if (v.verdict == VerdictClass::ok) look_at_inputs(v);
+    return v;
+  }
+  std::vector<Deviation> differences_of(const Setup& first, const std::vector<uint32_t>& cells,
+                                        const Setup& next, const std::vector<uint32_t>& again) const {
+    if (!problem_.stable)
+      return judge_top_k_cells(problem_, candidates(), {watch_, again, next.salt, {}}).deviations;
+    return differences(cells_, {watch_, cells, first.salt, {}}, {watch_, again, next.salt, {}});
+  }
+  void report_difference(Verdict& v, const Cause& cause) const {
+    const Region region = region_of(cells_, 0, cause.cells);
+    const Deviation& first = cause.cells.front();
+    v.verdict = cause.verdict, v.signature = {cause.verdict, cause.pattern, region.name};
+    v.cells_bad = static_cast<int64_t>(cause.cells.size());
+    v.first_bad = {{first.row, first.column, static_cast<float>(static_cast<int32_t>(first.got)), 0, 0,
+                    "of a launch after the first"}};
+    v.message = fmt::format(
+        "{}: {} indices differ between launches: {}; {}. First: row {} position {}, then {}", name(v.verdict),
+        v.cells_bad, cause.pattern, region.detail, first.row, first.column, static_cast<int32_t>(first.got));
+  }
+
+private:
+  GuardedWords& indices() const { return memory_.outputs[0]; }
+  DeviceBuffer& logits() const { return memory_.buffers[0]; }
+  DeviceBuffer& context_lens() const { return memory_.buffers[1]; }
+  DeviceBuffer& starts() const { return memory_.buffers[2]; }
+  Candidates candidates() const {
+    return [this](int64_t row) { return top_k_candidates(problem_, data_, row); };
+  }
+
+  void put_logits(bool other_poison) {
+    if (uploaded_ == other_poison) return;
+    if (other_poison)
+      upload_filled(logits(), top_k_logits(problem_, data_, Poison::large_finite));
+    else
+      upload_filled(logits(), logits_);
+    uploaded_ = other_poison;
+  }
+  mqa_top_k_args arguments() const {
+    const Problem& p = problem_;
+    mqa_top_k_args a{};
+    a.struct_size = sizeof a;
+    a.batch = p.batch, a.next_n = p.next_n, a.k = p.k, a.stable = p.stable, a.columns = p.max_model_len;
+    a.logits = reinterpret_cast<const float*>(logits().data()), a.logits_stride = p.logits_stride;
+    a.context_lens = reinterpret_cast<const int32_t*>(context_lens().data());
+    a.lens_per_row = p.lens_per_row, a.context_lens_stride = p.lens_per_row ? p.next_n : 1;
+    a.starts = p.row_starts.empty() ? nullptr : reinterpret_cast<const int32_t*>(starts().data());
+    a.indices = reinterpret_cast<int32_t*>(indices().data()), a.indices_stride = p.indices_stride;
+    return a;
+  }
+  LaunchResult launch(const mqa_top_k_args& args) const {
+    if (!fault_) return started(mqa_top_k(&args, nullptr));
+    if (fault_->launch.top_k) return started(fault_->launch.top_k(args, nullptr), *fault_);
+    return {
+        VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault_->name), {}};
+  }
+
+  void look_at_guards(Verdict& v) {
+    const auto dead = indices().dead_canary();
+    if (!dead) return;
+    const int64_t end = problem_.rows() * problem_.indices_stride;
+    const bool before = dead->word < 0;
+    v.verdict = VerdictClass::guard;
+    v.message = fmt::format("guard: the zone around the indices was written, {} elements {}",
+                            before ? -dead->word : dead->word - end,
+                            before ? "before the first row" : "behind the last row");
+    v.signature = {v.verdict, "guard written", before ? "before the first row" : "behind the last row"};
+    v.first_bad = {{before ? -1 : problem_.rows(), before ? dead->word : dead->word - end,
+                    static_cast<float>(static_cast<int32_t>(dead->got)), 0, 0, "outside the indices"}};
+    v.cells_bad = 1;
+  }
+  void look_at_inputs(Verdict& v) {
+    std::string where;
+    if (const int64_t byte = first_change(logits(), logits_); byte >= 0)
+      where = fmt::format("logits byte {}", byte);
+    else if (changed(context_lens(), problem_.context_lens))
+      where = "context_lens";
+    else if (changed(starts(), problem_.row_starts))
+      where = "starts";
+    if (where.empty()) return;
+    v.verdict = VerdictClass::touched;
+    v.message = fmt::format("touched: the launch wrote into an input: {}", where);
+    v.signature = {v.verdict, "input changed", where.substr(0, where.find(' '))};
+  }
+  static bool changed(const DeviceBuffer& device, const std::vector<int32_t>& host) {
+    std::vector<int32_t> now(host.size());
+    device.download(0, now.data(), static_cast<int64_t>(4 * now.size()));
+    return now != host;
+  }
+
+  TrialMemory& memory_;
+  const Fault* fault_;
+  const OracleOptions& options_;
+  Problem problem_, cells_;
+  Watch watch_;
+  const DataSpec& data_;
+  SparseBuffer logits_;
+  std::optional<bool> uploaded_;
+};
+
+} // namespace
+
+Verdict try_top_k(TrialMemory& memory, const Case& c, const Fault* fault, const OracleOptions& options) {
+  TopKTrial trial(memory, c, fault, options);
+  const Setup first{memory.fresh_salt()};
+  std::vector<uint32_t> cells, again;
+  LaunchResult ran = trial.launch_with(first, cells);
+  if (ran.status != VerdictClass::ok) return did_not_run(ran);
+  const std::vector<uint64_t> old_salts(memory.old_salts.begin(), memory.old_salts.end());
+  Verdict v = trial.judge_first(first, cells, old_salts);
+  memory.retire(first.salt);
+  for (int i = 1; i <= launches_after_first(options) && v.verdict == VerdictClass::ok; ++i) {
+    const Setup next = shaken(options, first, memory.fresh_salt(), static_cast<uint64_t>(i));
+    ran = trial.launch_with(next, again);
+    memory.retire(next.salt);
+    if (ran.status != VerdictClass::ok) return did_not_run(ran);
+    auto seen = trial.differences_of(first, cells, next, again);
+    if (seen.empty()) continue;
+    trial.report_difference(v, cause_of(first, next, std::move(seen), [&](const Setup& setup) {
+                              std::vector<uint32_t> other;
+                              const bool ok = trial.launch_with(setup, other).status == VerdictClass::ok;
+                              using Found = std::optional<std::vector<Deviation>>;
+                              return ok ? Found(trial.differences_of(first, cells, setup, other)) : Found();
+                            }));
+  }
+  return v;
 }
 
 } // namespace mqalab
