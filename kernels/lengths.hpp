@@ -37,7 +37,7 @@ template <class R> __device__ int32_t needed_tokens(const PagedArgs& a, int64_t 
 
 // Keys that a row of a prefill sees.
 template <class R> __device__ Range row_keys(const PagedArgs& a, int64_t row) {
-  return R::key_range(a, R::start_of(a, row), a.context_lens[row]);
+  return R::key_range(a, R::start_of(a, row), R::end_of(a, row));
 }
 
 } // namespace mqa

@@ -89,6 +89,7 @@ struct Rules {
   MQA_HD static constexpr int32_t start_of(const PagedArgs& a, int64_t row) {
     return a.row_starts ? a.row_starts[row] : 0;
   }
+  MQA_HD static constexpr int32_t end_of(const PagedArgs& a, int64_t row) { return a.context_lens[row]; }
   MQA_HD static constexpr int32_t column_of(const PagedArgs& a, Range keys, int32_t key) {
     return a.compressed ? key - keys.begin : key;
   }
