@@ -1,4 +1,5 @@
 #include "fuzz/repro_data.hpp"
+#include "fuzz/case_names.hpp"
 
 #include <fmt/format.h>
 
@@ -48,12 +49,13 @@ void add_range(std::vector<Piece>& result, const uint8_t* data, int64_t begin, i
 }
 
 DueCell due_cell(const Problem& p, const RowReference& reference, int64_t row, int64_t column) {
-  if (column < p.limit(row)) {
-    const auto i = static_cast<size_t>(column);
-    return {row, column, Due::value, reference.value[i], reference.bound[i]};
+  const int64_t element = p.output_offset(row) + column;
+  if (column >= reference.first && column < reference.end()) {
+    const auto i = static_cast<size_t>(column - reference.first);
+    return {row, column, element, Due::value, reference.value[i], reference.bound[i]};
   }
   const bool filled = column < p.max_model_len && p.tail == MQA_TAIL_NEG_INF;
-  return {row, column, filled ? Due::minus_infinity : Due::untouched, -INFINITY, 0};
+  return {row, column, element, filled ? Due::minus_infinity : Due::untouched, -INFINITY, 0};
 }
 
 std::vector<DueCell> due_cells(const Problem& p, const Tensors& tensors, const Verdict& verdict,
@@ -61,19 +63,19 @@ std::vector<DueCell> due_cells(const Problem& p, const Tensors& tensors, const V
   std::set<std::pair<int64_t, int64_t>> seen;
   std::vector<DueCell> cells;
   const auto add = [&](const RowReference& reference, int64_t row, int64_t column) {
-    const bool inside = column >= 0 && column < p.logits_stride;
+    const bool inside = column >= 0 && p.output_offset(row) + column < p.output_end(row);
     if (inside && cells.size() < kMostCells && seen.insert({row, column}).second)
       cells.push_back(due_cell(p, reference, row, column));
   };
   for (const BadCell& bad : verdict.first_bad)
-    if (bad.row >= 0 && bad.row < p.rows())
+    if (bad.row >= 0 && bad.row < p.output_rows())
       add(reference_row(p, tensors, bad.row, policy), bad.row, bad.column);
-  for (int64_t row = 0; row < std::min(p.rows(), kMostRowsLooked); ++row) {
+  for (int64_t row = 0; row < std::min(p.output_rows(), kMostRowsLooked); ++row) {
     const RowReference reference = reference_row(p, tensors, row, policy);
-    for (int64_t column = 0; column < std::min(p.limit(row), kCellsPerRow); ++column)
+    for (int64_t i = 0; i < std::min(reference.end() - reference.first, kCellsPerRow); ++i)
+      add(reference, row, reference.first + i);
+    for (int64_t column : {reference.first - 1, reference.end() - 1, reference.end()})
       add(reference, row, column);
-    add(reference, row, p.limit(row) - 1);
-    add(reference, row, p.limit(row));
   }
   return cells;
 }
@@ -92,16 +94,42 @@ std::vector<Piece> pieces(const SparseBuffer& buffer) {
   return result;
 }
 
+int64_t planes_bytes(const Problem& p) {
+  if (p.op != Operation::head_sum) return 0;
+  Problem planes = p;
+  planes.op = Operation::per_head_logits;
+  return logits_bytes(planes);
+}
+
+std::string_view entry_name(Operation op) {
+  if (op == Operation::prefill_logits) return "mqa_prefill_logits";
+  if (op == Operation::head_sum || is_per_head(op)) return "mqa_per_head_logits";
+  return is_ragged(op) ? "mqa_ragged_logits" : "mqa_paged_logits";
+}
+
+std::vector<int32_t> slot_prefix_of(const Problem& p) {
+  const std::vector<int64_t> starts = table_starts(p);
+  return {starts.begin(), starts.end()};
+}
+
 ReproData repro_data(const Case& c, const Verdict& verdict, const Policy& policy) {
   ReproData data;
-  data.problem = resolve(c), data.config = c.config;
+  data.title = verdict.message.substr(0, verdict.message.find('\n'));
+  data.config = c.config;
   if (verdict.launched.config.chunk_k > 0) data.config = verdict.launched.config;
+  if (!makes_logits(c.op)) {
+    data.no_program =
+        fmt::format("no program is written for op {}: use replay.sh beside this file", name_of(c.op));
+    return data;
+  }
+  data.problem = resolve(c);
   const Tensors tensors = generate(data.problem, c.data);
   data.cells = due_cells(data.problem, tensors, verdict, policy);
-  data.title = verdict.message.substr(0, verdict.message.find('\n'));
   data.q = pieces(tensors.q), data.kv_cache = pieces(tensors.kv_cache),
-  data.weights = pieces(tensors.weights);
-  data.too_large = hex_size(data.q) + hex_size(data.kv_cache) + hex_size(data.weights) > kMostHex;
+  data.weights = pieces(tensors.weights), data.key_scales = pieces(tensors.key_scales);
+  if (hex_size(data.q) + hex_size(data.kv_cache) + hex_size(data.weights) + hex_size(data.key_scales) >
+      kMostHex)
+    data.no_program = "the data of this case are too large to embed: use replay.sh beside this file";
   return data;
 }
 

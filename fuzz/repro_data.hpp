@@ -20,7 +20,8 @@ std::vector<Piece> pieces(const SparseBuffer&);
 
 enum class Due : uint8_t { value, minus_infinity, untouched };
 struct DueCell {
-  int64_t row, column;
+  int64_t row, column; // of the output
+  int64_t element;     // of the buffer
   Due due;
   double expected, bound;
 };
@@ -28,12 +29,18 @@ struct DueCell {
 struct ReproData {
   Problem problem;
   mqa_config config;
-  std::vector<Piece> q, kv_cache, weights;
+  std::vector<Piece> q, kv_cache, weights, key_scales;
   std::vector<DueCell> cells; // the bad ones first
   std::string title;          // one line: the verdict
-  bool too_large = false;     // the bytes were left out
+  std::string no_program;     // why there is none; empty: there is
 };
 ReproData repro_data(const Case&, const Verdict&, const Policy&);
+
+// Bytes of the planes between the steps of a head sum; 0 of other operations.
+int64_t planes_bytes(const Problem&);
+// Function of the C API that makes the logits, and where ragged sequences start in their list.
+std::string_view entry_name(Operation);
+std::vector<int32_t> slot_prefix_of(const Problem&);
 
 // One-file programs: C++ against the C API and the HIP runtime, Python against the same by ctypes with NumPy.
 std::string repro_cpp(const ReproData&);
