@@ -8,12 +8,14 @@
 namespace mqa {
 namespace {
 
-// Workers per SM: those asked for, else as many as have shared memory for enough tiles of keys.  0: none fit.
+// Workers per SM: those asked for, else as many as have registers for a product's sums (measured: of 128
+// columns a fourth worker's spill) and shared memory for enough tiles of keys.  0: none fit.
 int hopper_workers(const CallShape& s, const mqa_config& c) {
   const int64_t staged = hopper::staged_bytes(s.next_n, s.heads);
   const auto fits = [&](int workers, int stages) { return hopper::stages_for(workers, staged) >= stages; };
   if (c.wave_per_eu) return fits(c.wave_per_eu, hopper::kLeastStages) ? c.wave_per_eu : 0;
-  for (int workers = 4; workers >= 2; --workers)
+  const int columns = hopper::columns_of_row(s.heads) * hopper::rows_of_product(s.next_n, s.heads);
+  for (int workers = columns == 128 ? 3 : 4; workers >= 2; --workers)
     if (fits(workers, hopper::kLeastStages)) return workers;
   return 0;
 }

@@ -50,8 +50,8 @@ inline bool has_pages(const PagedArgs& a) {
          a.kv_block_stride_bytes < int64_t{1} << 40;
 }
 
-template <class R, int Heads, int Groups, class Feeder, int Workers> struct Instance {
-  static constexpr auto* kernel = &paged_logits_wgmma<R, Heads, Groups, Feeder, Workers>;
+template <class R, int Heads, int Rows, class Feeder, int Workers> struct Instance {
+  static constexpr auto* kernel = &paged_logits_wgmma<R, Heads, Rows, Feeder, Workers>;
 
   // More than 48 KiB of shared memory has to be asked for, once per kernel and device.
   static hipError_t allow_shared() {
@@ -71,41 +71,35 @@ template <class R, int Heads, int Groups, class Feeder, int Workers> struct Inst
     Pages pages{};
     if (std::is_same_v<Feeder, BulkFeeder>)
       if (const hipError_t error = describe_pages(a, &pages); error != hipSuccess) return error;
-    const int groups = a.next_n * parts_of_row(a.heads);
+    const auto products = static_cast<int>(products_of_sequence(a.next_n, a.heads));
     const int stages = stages_for(c.wave_per_eu, staged_bytes(a.next_n, a.heads));
-    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, groups, stages,
-                                                                                            pages);
+    kernel<<<dim3(static_cast<uint32_t>(c.workers)), dim3(kThreads), c.lds_bytes, stream>>>(a, products,
+                                                                                            stages, pages);
     return hipGetLastError();
   }
 };
 
-template <class R, int Heads, int Groups, class Feeder>
+template <class R, int Heads, int Rows, class Feeder>
 hipError_t launch_workers(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
   switch (c.wave_per_eu) {
-  case 2: return Instance<R, Heads, Groups, Feeder, 2>::launch(a, c, stream);
-  case 3: return Instance<R, Heads, Groups, Feeder, 3>::launch(a, c, stream);
-  default: return Instance<R, Heads, Groups, Feeder, 4>::launch(a, c, stream);
+  case 2: return Instance<R, Heads, Rows, Feeder, 2>::launch(a, c, stream);
+  case 3: return Instance<R, Heads, Rows, Feeder, 3>::launch(a, c, stream);
+  default: return Instance<R, Heads, Rows, Feeder, 4>::launch(a, c, stream);
   }
 }
-// The copying feeder is the rarer path and has one instance for any number of groups.
-template <class R, int Heads, int Groups>
+template <class R, int Heads, int Rows>
 hipError_t launch_feeder(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
-  if (has_pages(a)) return launch_workers<R, Heads, Groups, BulkFeeder>(a, c, stream);
-  return a.aligned16 ? launch_workers<R, Heads, 0, CopyFeeder<true>>(a, c, stream)
-                     : launch_workers<R, Heads, 0, CopyFeeder<false>>(a, c, stream);
-}
-template <class R, int Heads>
-hipError_t launch_groups(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
-  switch (a.next_n * parts_of_row(a.heads)) {
-  case 1: return launch_feeder<R, Heads, 1>(a, c, stream);
-  case 2: return launch_feeder<R, Heads, 2>(a, c, stream);
-  case 4: return launch_feeder<R, Heads, 4>(a, c, stream);
-  default: return launch_feeder<R, Heads, 0>(a, c, stream);
-  }
+  if (has_pages(a)) return launch_workers<R, Heads, Rows, BulkFeeder>(a, c, stream);
+  return a.aligned16 ? launch_workers<R, Heads, Rows, CopyFeeder<true>>(a, c, stream)
+                     : launch_workers<R, Heads, Rows, CopyFeeder<false>>(a, c, stream);
 }
 template <class R> hipError_t launch(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
-  return heads_of_group(a.heads) == 32 ? launch_groups<R, 32>(a, c, stream)
-                                       : launch_groups<R, 64>(a, c, stream);
+  const int columns = columns_of_row(a.heads), rows = rows_of_product(a.next_n, a.heads);
+  if (columns == 128) return launch_feeder<R, 128, 1>(a, c, stream);
+  if (columns == 64)
+    return rows == 1 ? launch_feeder<R, 64, 1>(a, c, stream) : launch_feeder<R, 64, 2>(a, c, stream);
+  if (rows == 1) return launch_feeder<R, 32, 1>(a, c, stream);
+  return rows == 2 ? launch_feeder<R, 32, 2>(a, c, stream) : launch_feeder<R, 32, 4>(a, c, stream);
 }
 
 } // namespace mqa::hopper

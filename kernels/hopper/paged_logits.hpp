@@ -15,17 +15,26 @@
 namespace mqa::hopper {
 
 // ---- queries
-// -------------------------------------------------------------------------------------------------- What a
-// worker keeps of its current sequence in shared memory: [group][head of the group][128 bytes] of q, where a
-// group is one row's next Heads heads; [group][head] weights; [row] limits.
-template <int Heads> struct Staged {
-  uint4* chunks; // 8 a head
+// What a worker keeps of its current sequence in shared memory.  A *product* multiplies a tile with the
+// queries of Rows rows at once, Heads columns a row; a row has Heads columns whatever its heads, the rest are
+// zero.
+//   chunks   [product][row of the product][head][8 chunks of 16 bytes], swizzled as descriptor() wants them
+//   weights  [product][row of the product][quarter][Heads / 4], kWeightSpacing apart
+//   limits   [row]
+template <int Heads, int Rows> struct Staged {
+  static constexpr int kColumns = Heads * Rows;
+  // Quarters start in different banks.
+  static constexpr int kWeightSpacing = Heads / 4 + 4;
+  uint4* chunks;
   float* weights;
   int32_t* limits;
-  __device__ Staged(unsigned char* shared, int groups)
+  __device__ Staged(unsigned char* shared, int products)
       : chunks(reinterpret_cast<uint4*>(shared)),
-        weights(reinterpret_cast<float*>(chunks + groups * Heads * 8)),
-        limits(reinterpret_cast<int32_t*>(weights + groups * Heads)) {}
+        weights(reinterpret_cast<float*>(chunks + products * kColumns * 8)),
+        limits(reinterpret_cast<int32_t*>(weights + products * Rows * 4 * kWeightSpacing)) {}
+  __device__ float* weights_of(int row, int quarter) const {
+    return weights + (row * 4 + quarter) * kWeightSpacing;
+  }
 };
 
 // 64 contiguous bytes of one head at any alignment, or zeros.
@@ -43,31 +52,32 @@ __device__ inline void load_half(HalfHead& half, const uint8_t* from, bool prese
         present ? from[4 * i] | from[4 * i + 1] << 8 | from[4 * i + 2] << 16 | from[4 * i + 3] << 24 : 0u;
 }
 
-// Chunks are swizzled, see descriptor().
-template <class R, int Heads>
-__device__ void stage_queries(const PagedArgs& a, int64_t sequence, int groups, const Staged<Heads>& to) {
-  const int per_row = groups / a.next_n;
-  for (int item = threadIdx.x; item < groups * Heads * 2; item += kMathThreads) {
-    const int c = item % 2, slot = item / 2, group = slot / Heads;
-    const int n = group / per_row, head = group % per_row * Heads + slot % Heads;
+template <class R, int Heads, int Rows>
+__device__ void stage_queries(const PagedArgs& a, int64_t sequence, int products,
+                              const Staged<Heads, Rows>& to) {
+  const int columns = products * Heads * Rows;
+  for (int item = threadIdx.x; item < columns * 2; item += kMathThreads) {
+    const int c = item % 2, column = item / 2, n = column / Heads, head = column % Heads;
+    const bool present = n < a.next_n && head < a.heads;
     HalfHead half;
-    load_half(half, a.q + R::query_offset(a, sequence, n, head < a.heads ? head : 0) + 64 * c,
-              head < a.heads);
+    load_half(half, a.q + R::query_offset(a, sequence, present ? n : 0, present ? head : 0) + 64 * c,
+              present);
     for (int v = 0; v < 4; ++v)
-      to.chunks[slot * 8 + ((4 * c + v) ^ (slot % 8))] = reinterpret_cast<const uint4*>(half.word)[v];
+      to.chunks[column * 8 + ((4 * c + v) ^ (column % 8))] = reinterpret_cast<const uint4*>(half.word)[v];
   }
-  for (int slot = threadIdx.x; slot < groups * Heads; slot += kMathThreads) {
-    const int n = slot / Heads / per_row, head = slot / Heads % per_row * Heads + slot % Heads;
+  for (int column = threadIdx.x; column < columns; column += kMathThreads) {
+    const int n = column / Heads, head = column % Heads;
+    const bool present = n < a.next_n && head < a.heads;
     const int64_t row = sequence * a.next_n + n;
-    to.weights[slot] = head < a.heads ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
+    const float weight = present ? R::load_weight(a.weights, R::weight_offset(a, row, head)) : 0.0f;
+    to.weights_of(n, head / 2 % 4)[head / 8 * 2 + head % 2] = weight;
   }
   for (int n = threadIdx.x; n < a.next_n; n += kMathThreads) to.limits[n] = limit_of<R>(a, sequence, n);
   fence_shared();
 }
 
 // ---- sums
-// -----------------------------------------------------------------------------------------------------
-template <int Heads> __device__ void multiply(float (&sums)[Heads / 2], uint64_t keys, uint64_t queries) {
+template <int Columns> __device__ void multiply(float (&sums)[Columns / 2], uint64_t keys, uint64_t queries) {
   fence();
   product<true>(sums, keys, queries);
   for (int step = 1; step < kHeadDim / 32; ++step)
@@ -84,40 +94,59 @@ struct Scalar { // the arch primitives that Rules::add_heads wants
   static __device__ Pair fma(Pair a, Pair b, Pair c) { return {fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y)}; }
 };
 
-// Adds relu(dot) * weight over the group's heads to the sums of tokens g and g + 8.
-template <class R, int Heads>
-__device__ void add_group(Two (&total)[2], const float (&sums)[Heads / 2], const float* weights) {
-  const int quarter = threadIdx.x % 4;
-  for (int j = 0; j < Heads / 8; ++j) {
-    const Two weight = *reinterpret_cast<const Two*>(weights + 8 * j + 2 * quarter);
-    for (int i = 0; i < 2; ++i)
-      total[i] =
-          R::template add_heads<Scalar>(total[i], {sums[4 * j + 2 * i], sums[4 * j + 2 * i + 1]}, weight);
+// Sums over heads of relu(dot) * weight of tokens g and g + 8, one row of the product.
+template <class R, int Heads, int Columns>
+__device__ void add_row(Two (&total)[2], const float (&sums)[Columns / 2], int first, const float* weights) {
+  for (int j = 0; j < Heads / 8; j += 2) {
+    const float4 four = *reinterpret_cast<const float4*>(weights + 2 * j);
+    for (int k = 0; k < 2; ++k)
+      for (int i = 0; i < 2; ++i) {
+        const float* pair = sums + first / 2 + 4 * (j + k) + 2 * i;
+        total[i] = R::template add_heads<Scalar>(total[i], {pair[0], pair[1]},
+                                                 k ? Two{four.z, four.w} : Two{four.x, four.y});
+      }
   }
 }
+struct Pair {
+  float token, token8; // of tokens g and g + 8
+};
+template <class R, int Heads, int Rows>
+__device__ Pair row_sums(const float (&sums)[Heads * Rows / 2], int row, const float* weights) {
+  Two total[2] = {};
+  add_row<R, Heads, Heads * Rows>(total, sums, row * Heads, weights);
+  return {total[0].x + total[0].y, total[1].x + total[1].y};
+}
 
-// The token whose sum a lane has after reduce(): odd lanes repeat their even neighbour's.
+// Adds up the quarters: lanes with quarter 2 and 3 end with token g + 8, the others with token g.
 __device__ inline int reduced_token() {
   const int lane = threadIdx.x % 32;
   return static_cast<int>(threadIdx.x / 32) * 16 + lane / 4 + (lane & 2) * 4;
 }
-// The whole sum of token g for quarters 0 and 1, of token g + 8 for 2 and 3.
-__device__ inline float reduce(const Two (&total)[2]) {
-  const float first = total[0].x + total[0].y, second = total[1].x + total[1].y;
+__device__ inline float half_reduced(Pair p) {
   const bool upper = threadIdx.x & 2;
-  float kept = (upper ? second : first) + __shfl_xor_sync(kAll, upper ? first : second, 2);
+  return (upper ? p.token8 : p.token) + __shfl_xor_sync(kAll, upper ? p.token : p.token8, 2);
+}
+// The whole sum of one row, in even and odd lanes alike.
+__device__ inline float reduced(Pair row) {
+  const float kept = half_reduced(row);
   return kept + __shfl_xor_sync(kAll, kept, 1);
 }
+// Of two rows: even lanes get the first's, odd lanes the second's.
+__device__ inline float reduced(Pair even_row, Pair odd_row) {
+  const float first = half_reduced(even_row), second = half_reduced(odd_row);
+  const bool odd = threadIdx.x & 1;
+  return (odd ? second : first) + __shfl_xor_sync(kAll, odd ? first : second, 1);
+}
 
+// Where a lane's logit goes: row n, this tile.
 template <class R>
 __device__ void store_logit(const PagedArgs& a, const Cursor& at, int n, int32_t limit, int32_t needed,
                             float sum, float scale) {
   const int32_t position = at.tile * kTileTokens + reduced_token();
-  const float logit = R::scaled(sum, scale);
   const bool seen = R::visible(position, limit);
-  if (threadIdx.x % 2 == 0 && position < needed && (seen || R::fills_tail(a)))
+  if (position < needed && (seen || R::fills_tail(a)))
     R::store(a.logits, R::logit_offset(a, int64_t{at.sequence} * a.next_n + n, position),
-             seen ? logit : -__int_as_float(0x7f800000));
+             seen ? R::scaled(sum, scale) : -__int_as_float(0x7f800000));
 }
 
 // Columns [needed, MML) of all rows; the workers share them, a row at a time or in equal parts.
@@ -136,75 +165,32 @@ template <class R> __device__ void fill_tail(const PagedArgs& a, const Schedule&
 }
 
 // ---- kernel
-// ---------------------------------------------------------------------------------------------------
 __device__ inline void math_barrier() { asm volatile("bar.sync 1, %0;" ::"n"(kMathThreads) : "memory"); }
 
-// Where the rows of one tile go.
-template <class R, int Heads> struct Sink {
-  const PagedArgs& a;
-  const Staged<Heads>& staged;
-  const Cursor& at;
-  int32_t needed;
-  int parts; // groups of a row: 1 or 2
-  float scale;
-  Two total[2];
-
-  __device__ void finish(const float (&sums)[Heads / 2], int group) {
-    add_group<R, Heads>(total, sums, staged.weights + group * Heads);
-    if (parts == 2 && group % 2 == 0) return;
-    const int n = parts == 2 ? group / 2 : group;
-    if (n < R::rows_of(a)) store_logit<R>(a, at, n, staged.limits[n], needed, reduce(total), scale);
-    total[0] = total[1] = {};
-  }
-};
-
-// One group after the other; `release` is called once the keys are used up.
-template <class R, int Heads, class Release>
-__device__ void serve_in_turn(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups,
-                              Release release) {
-  for (int group = 0; group < groups; ++group) {
-    float sums[Heads / 2];
-    multiply<Heads>(sums, keys, queries + group * (Heads * kHeadDim >> 4));
-    wait<0>();
-    if (group == groups - 1) release();
-    sink.finish(sums, group);
-  }
-}
-// Groups take turns in two sets of sums: the matrix unit works on one while the other is weighted.  Their
-// number is a compile-time constant, because the compiler serialises matrix instructions that it sees behind
-// branches.
-template <int Group, int Groups, class R, int Heads, class Release>
-__device__ void serve_overlapped(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries,
-                                 float (&now)[Heads / 2], float (&next)[Heads / 2], Release release) {
-  if constexpr (Group + 1 < Groups) {
-    multiply<Heads>(next, keys, queries + (Group + 1) * (Heads * kHeadDim >> 4));
-    wait<1>();
+// The rows of one product, first row n.
+template <class R, int Heads, int Rows>
+__device__ void finish(const PagedArgs& a, const Staged<Heads, Rows>& staged, const Cursor& at,
+                       int32_t needed, int n, float scale, const float (&sums)[Heads * Rows / 2]) {
+  const int quarter = threadIdx.x % 4;
+  const int rows = R::rows_of(a);
+  if constexpr (Rows == 1) {
+    const float sum = reduced(row_sums<R, Heads, Rows>(sums, 0, staged.weights_of(n, quarter)));
+    if (threadIdx.x % 2 == 0 && n < rows) store_logit<R>(a, at, n, staged.limits[n], needed, sum, scale);
   } else {
-    wait<0>();
-    release();
-  }
-  sink.finish(now, Group);
-  if constexpr (Group + 1 < Groups)
-    serve_overlapped<Group + 1, Groups>(sink, keys, queries, next, now, release);
-}
-template <int Groups, class R, int Heads, class Release>
-__device__ void serve_tile(Sink<R, Heads>& sink, uint64_t keys, uint64_t queries, int groups,
-                           Release release) {
-  if constexpr (Groups <= 1) {
-    serve_in_turn(sink, keys, queries, Groups == 1 ? 1 : groups, release);
-  } else {
-    float even[Heads / 2], odd[Heads / 2];
-    multiply<Heads>(even, keys, queries);
-    serve_overlapped<0, Groups>(sink, keys, queries, even, odd, release);
+    for (int i = 0; i < Rows; i += 2) {
+      const float sum = reduced(row_sums<R, Heads, Rows>(sums, i, staged.weights_of(n + i, quarter)),
+                                row_sums<R, Heads, Rows>(sums, i + 1, staged.weights_of(n + i + 1, quarter)));
+      const int mine = n + i + static_cast<int>(threadIdx.x % 2);
+      if (mine < rows) store_logit<R>(a, at, mine, staged.limits[mine], needed, sum, scale);
+    }
   }
 }
 
-// Heads of a group: 32 or 64.  Groups of a tile: 1, 2, 4, or 0 for a number known at run time.  `stages`
-// tiles of keys are in shared memory or on their way.
-template <class R, int Heads, int Groups, class Feeder, int WorkersPerSm>
-__global__ __launch_bounds__(kThreads,
-                             WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int groups, int stages,
-                                                                   const __grid_constant__ Pages pages) {
+// `products` of Rows rows each serve a sequence; `stages` tiles of keys are in shared memory or on their way.
+template <class R, int Heads, int Rows, class Feeder, int WorkersPerSm>
+__global__
+__launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArgs a, int products, int stages,
+                                                                  const __grid_constant__ Pages pages) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Schedule schedule;
   __shared__ Ring ring;
@@ -216,22 +202,29 @@ __global__ __launch_bounds__(kThreads,
     if (tiles > 0) Feeder::template run<R>(a, pages, schedule, ring, shared, stages, at, tiles);
     return;
   }
-  const Staged<Heads> staged(shared + stages * kTileSpacing, groups);
-  int32_t staged_sequence = -1;
+  constexpr int kColumns = Heads * Rows;
+  const Staged<Heads, Rows> staged(shared + stages * kTileSpacing, products);
+  const uint64_t queries = descriptor(staged.chunks);
+  int32_t staged_sequence = -1, needed = 0;
   Stage stage{0, 0};
   for (int32_t done = 0; done < tiles; ++done) {
     if (at.sequence != staged_sequence) {
       math_barrier();
-      stage_queries<R, Heads>(a, staged_sequence = at.sequence, groups, staged);
+      stage_queries<R, Heads, Rows>(a, staged_sequence = at.sequence, products, staged);
+      needed = schedule.needed[at.sequence];
       math_barrier();
     }
     ring.wait_full(stage);
     const Tile& tile = *tile_at(shared, stage.index);
     const float scale = tile.scale[reduced_token()];
-    Sink<R, Heads> sink{a, staged, at, schedule.needed[at.sequence], groups / a.next_n, scale, {}};
-    serve_tile<Groups>(sink, descriptor(tile.chunk), descriptor(staged.chunks), groups, [&] {
-      if (threadIdx.x % 32 == 0) ring.arrive_empty(stage);
-    });
+    const uint64_t keys = descriptor(tile.chunk);
+    for (int i = 0; i < products; ++i) {
+      float sums[kColumns / 2];
+      multiply<kColumns>(sums, keys, queries + i * (kColumns * kHeadDim >> 4));
+      wait<0>();
+      if (i == products - 1 && threadIdx.x % 32 == 0) ring.arrive_empty(stage);
+      finish<R, Heads, Rows>(a, staged, at, needed, i * Rows, scale, sums);
+    }
     at.advance(a, schedule);
     stage.advance(stages);
   }
