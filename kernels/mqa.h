@@ -55,14 +55,16 @@ typedef enum mqa_fp8 { MQA_E4M3FN = 0, MQA_E4M3FNUZ = 1 } mqa_fp8;
 typedef enum mqa_layout { MQA_PLANAR = 0, MQA_SHUFFLED = 1 } mqa_layout;
 typedef enum mqa_tail { MQA_TAIL_UNTOUCHED = 0, MQA_TAIL_NEG_INF = 1 } mqa_tail;
 
-/* How q reaches the matrix unit. */
+/* How q reaches the matrix unit.  Staged, direct and scheduled serve head_dim 32, 64 and 128 and any heads, padded to
+ * multiples of 16 inside.  Auto takes the first of wgmma, staged, direct and general that can serve the call. */
 typedef enum mqa_variant {
   MQA_VARIANT_AUTO = 0,
-  MQA_VARIANT_STAGED = 1, /* all rows of a sequence staged in LDS once per block; needs next_n*heads to fit */
-  MQA_VARIANT_DIRECT = 2, /* q fragments read from memory for every key tile; any next_n */
-  MQA_VARIANT_WGMMA =
-      3, /* NVIDIA sm_90: warpgroup matrix unit, schedule made in the kernel; head_dim 128, e4m3fn,
-           batch up to 1024; chunk_k is 64, split_kv 1, wave_per_eu the workers per SM: 2, 3, 4 */
+  MQA_VARIANT_STAGED = 1, /* all rows of a sequence, or of a tile of a prefill, staged in LDS once per block; needs them
+                             to fit */
+  MQA_VARIANT_DIRECT = 2, /* q fragments read from memory for every key tile; any next_n; not prefill */
+  MQA_VARIANT_WGMMA = 3,  /* NVIDIA sm_90: warpgroup matrix unit, schedule made in the kernel; mqa_paged_logits only,
+                             up to 128 heads, head_dim 128, e4m3fn, batch up to 1024; chunk_k is 64, split_kv 1,
+                             wave_per_eu the workers per SM: 2, 3, 4 */
   MQA_VARIANT_GENERAL = 4, /* the slow path: any heads, head_dim and operation; fp32 arithmetic, no matrix unit */
   MQA_VARIANT_SCHEDULED = 5 /* persistent blocks over a schedule made in the kernel from the device's lengths, so that
                                one long sequence costs no more than its share; paged and ragged keys, rows as staged;
@@ -73,8 +75,9 @@ typedef enum mqa_variant {
 typedef struct mqa_config {
   int32_t variant;     /* mqa_variant */
   int32_t chunk_k;     /* tokens in the unit of work that splits share: a multiple of 64, 64..4096 */
-  int32_t split_kv;    /* blocks that share one sequence's chunks: 1..65535 */
-  int32_t wave_per_eu; /* occupancy request to the compiler, waves per SIMD: 1, 2 or 4 (see wgmma) */
+  int32_t split_kv;    /* blocks that share one sequence's (or tile's) chunks: 1..65535 */
+  int32_t wave_per_eu; /* occupancy request to the compiler, waves per SIMD: 1, 2 or 4 (see wgmma); per-head logits have
+                          2 only: whatever is asked for, the choice says 2 */
 } mqa_config;
 
 /* Where a configuration came from. */
