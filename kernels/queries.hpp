@@ -62,13 +62,15 @@ template <class Arch, class R, int D> struct StagedQueries {
   // By the whole block; a barrier must follow.
   __device__ void fill(const DirectQueries<Arch, R, D>& from, const PagedArgs& a, int thread) const {
     const int rows = R::tile_rows(a, from.sequence);
-    for (int item = thread; item < rows * tiles * Arch::kLanes; item += Arch::kThreads) {
-      const int lane = item % Arch::kLanes, tile = item / Arch::kLanes % tiles,
-                n = item / Arch::kLanes / tiles;
+    const int lane = thread % Arch::kLanes;
+    int n = 0, tile = Arch::uniform(thread / Arch::kLanes); // waves take tiles in turn, row after row
+    for (;; tile += Arch::kThreads / Arch::kLanes) {
+      for (; tile >= tiles; tile -= tiles) ++n;
+      if (n >= rows) break;
       const auto fragment = __builtin_bit_cast(Pieces, from.fragment(n, tile, lane));
       for (int i = 0; i < kPieces; ++i) piece(n, tile, i, lane) = fragment.piece[i];
     }
-    for (int n = 0; n < rows; ++n)
+    for (n = 0; n < rows; ++n)
       for (int head = thread; head < R::staged_heads(a); head += Arch::kThreads)
         all_weights[n * tiles * kHeadTile + head] = from.weight(n, head);
   }

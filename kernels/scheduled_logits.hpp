@@ -15,19 +15,20 @@ template <class Arch> __device__ int64_t uniform(int64_t x) {
   return int64_t{Arch::uniform(static_cast<int32_t>(x >> 32))} << 32 | low;
 }
 // Sum over the lanes up to and with this one.
-template <class Arch> __device__ int64_t scan_wave(int64_t x, int lane) {
+template <class Arch, class Count> __device__ Count scan_wave(Count x, int lane) {
   for (int step = 1; step < Arch::kLanes; step *= 2) {
-    const int64_t below = Arch::shuffle(x, most(lane - step, 0));
+    const Count below = Arch::shuffle(x, most(lane - step, 0));
     x += lane >= step ? below : 0;
   }
   return x;
 }
 // Sum over the threads up to and with this one.  By the whole block; a barrier must follow before the next.
-template <class Arch> __device__ int64_t scan_block(Window<Arch>& window, int64_t x, const Place& at) {
+template <class Arch, class Count>
+__device__ Count scan_block(Window<Arch>& window, Count x, const Place& at) {
   x = scan_wave<Arch>(x, at.lane);
   if (at.lane == Arch::kLanes - 1) window.wave_total[at.wave] = x;
   Arch::barrier();
-  for (int wave = 0; wave < at.wave; ++wave) x += window.wave_total[wave];
+  for (int wave = 0; wave < at.wave; ++wave) x += static_cast<Count>(window.wave_total[wave]);
   return x;
 }
 template <class Arch> __device__ int64_t block_total(const Window<Arch>& window) {
@@ -61,7 +62,7 @@ __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, 
   if (share.begin >= share.end) return;
   for (int64_t start = 0; start < a.batch && share.end > 0; start += Arch::kThreads) {
     const int32_t own = chunks_of<Arch, R, Columns>(Arch::reread(a), start + at.thread);
-    const auto after = static_cast<int32_t>(scan_block<Arch>(window, own, at));
+    const int32_t after = scan_block<Arch>(window, own, at);
     const auto count = static_cast<int32_t>(block_total<Arch>(window));
     const Range part = S::part_of_window(share, count);
     window.before[at.thread + 1] = after;

@@ -123,7 +123,7 @@ TEST(Scheduled, RefusesWhatItCannotServe) {
 }
 
 #ifdef MQALAB_SIM
-// A quarter of an MI300X, so that workers have many chunks and many sequences each.
+// An eighth of an MI300X, so that workers have many chunks and many sequences each.
 const bool kFewUnits = amdsim_set("CUS", "38") == 0;
 
 // Instructions of the busiest block over the mean of all.
@@ -140,7 +140,7 @@ double imbalance(const NaiveLaunch& launch, const mqa_config& config) {
 }
 TEST(Scheduled, OneLongSequenceAmongShortOnesCostsNoMoreThanItsShare) {
   NaiveShape shape;
-  shape.heads = 64, shape.head_dim = 128, shape.block_size = 64, shape.neg_inf = false;
+  shape.next_n = 2, shape.heads = 64, shape.head_dim = 128, shape.block_size = 64, shape.neg_inf = false;
   shape.max_model_len = 32768;
   shape.lens = std::vector<int32_t>(64, 512);
   shape.lens[20] = 32768;
