@@ -98,18 +98,19 @@ void read_block_table(const Json& json, const JsonPlace& place, BlockTable& tabl
   reader.finish();
 }
 
-Override read_override(const Json& json, const JsonPlace& place) {
+// Elements are bytes, but for scales, weights and the keys that a writer has yet to quantise.
+Override read_override(const Json& json, const JsonPlace& place, Operation op) {
   if (!json.is_array() || json.size() != 3)
     place.refuse(json, "[tensor, index, bits], such as [\"q\", 0, 56]");
   Override value;
   value.tensor = static_cast<Tensor>(read_word(json[0], place.element(0), kTensorNames));
   value.index = read_integer(json[1], place.element(1), 0, INT64_MAX);
-  const bool byte = value.tensor == Tensor::q || value.tensor == Tensor::k;
+  const bool byte = value.tensor == Tensor::q || (value.tensor == Tensor::k && op != Operation::cache_write);
   value.bits = static_cast<uint32_t>(read_integer(json[2], place.element(2), 0, byte ? 0xff : 0xffffffffll));
   return value;
 }
 
-void read_data(const Json& json, const JsonPlace& place, DataSpec& data) {
+void read_data(const Json& json, const JsonPlace& place, Operation op, DataSpec& data) {
   ObjectReader reader(json, place);
   reader.word("lane", data.lane);
   reader.word("pattern", data.pattern);
@@ -118,7 +119,7 @@ void read_data(const Json& json, const JsonPlace& place, DataSpec& data) {
     const JsonPlace at = reader.place("set");
     read_array(*set, at, "an array of [tensor, index, bits]");
     for (size_t i = 0; i < set->size(); ++i)
-      data.overrides.push_back(read_override((*set)[i], at.element(i)));
+      data.overrides.push_back(read_override((*set)[i], at.element(i), op));
   }
   reader.finish();
 }
@@ -278,7 +279,7 @@ Case case_from_json(const std::string& text, const std::string& origin) {
   if (const Json* v = reader.find("strides")) read_strides(*v, reader.place("strides"), c.strides);
   if (const Json* v = reader.find("block_table"))
     read_block_table(*v, reader.place("block_table"), c.block_table);
-  if (const Json* v = reader.find("data")) read_data(*v, reader.place("data"), c.data);
+  if (const Json* v = reader.find("data")) read_data(*v, reader.place("data"), c.op, c.data);
   if (const Json* v = reader.find("top_k")) read_selection(*v, reader.place("top_k"), c.selection);
   if (const Json* v = reader.find("writer")) read_writer(*v, reader.place("writer"), c.writer);
   if (const Json* v = reader.find("config")) read_config(*v, reader.place("config"), c.config);

@@ -5,6 +5,7 @@
 #include "fuzz/case_names.hpp"
 #include "fuzz/case_rules.hpp"
 #include "fuzz/fields.hpp"
+#include "refimpl/cache_write.hpp"
 
 #include <fmt/format.h>
 
@@ -122,6 +123,7 @@ std::string aliased_slots(const Case& c) {
 // ---- overrides ----
 // Elements of a tensor that an override may name; the cache's depend on the resolved number of blocks.
 int64_t element_count(const Problem& p, Tensor tensor) {
+  if (p.op == Operation::cache_write) return tensor == Tensor::k ? writer_tokens(p) * p.head_dim : 0;
   const int64_t queries = p.op == Operation::cache_gather ? 0 : p.rows() * p.heads;
   const int64_t slots =
       p.op == Operation::indexer ? 0 : p.num_blocks * p.block_size; // an indexer writes its keys
@@ -140,7 +142,9 @@ std::string illegal_overrides(const Case& c, const Problem& p) {
     if (o.index < 0 || o.index >= count)
       return refusal(fmt::format("data.set index of {}", name_of(o.tensor)), o.index,
                      count ? fmt::format("0 to {}", count - 1) : "none for this case");
-    const bool byte = o.tensor == Tensor::q || o.tensor == Tensor::k;
+    if (p.op == Operation::cache_write && p.key_type != MQA_KEY_FP32 && o.bits > 0xffff)
+      return refusal("data.set bits", o.bits, fmt::format("0 to 65535, one {} key", name_of(p.key_type)));
+    const bool byte = p.op != Operation::cache_write && (o.tensor == Tensor::q || o.tensor == Tensor::k);
     if (byte && o.bits > 0xff) return refusal("data.set bits", o.bits, "0 to 255, one FP8 byte");
   }
   return {};

@@ -1,0 +1,153 @@
+// How and where bytes are wrong.  As for logits a pattern is voted for by a sample, nine in ten.
+#include "fuzz/exact_bytes.hpp"
+#include "refimpl/fp8.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <unordered_set>
+
+namespace mqalab {
+namespace {
+
+constexpr size_t kSample = 64;
+constexpr size_t kShown = 8;
+
+std::vector<BadByte> sample_of(std::span<const BadByte> all) {
+  std::vector<BadByte> sample;
+  const size_t count = std::min(all.size(), kSample);
+  for (size_t i = 0; i < count; ++i) sample.push_back(all[i * all.size() / count]);
+  return sample;
+}
+template <class Predicate> bool most(const std::vector<BadByte>& sample, Predicate holds) {
+  return 10 * static_cast<size_t>(std::count_if(sample.begin(), sample.end(), holds)) >= 9 * sample.size();
+}
+
+bool is_scale(const BadByte& b) { return b.due && b.due->count == 4; }
+
+uint32_t word_of(const DueBytes& due, size_t index) {
+  uint32_t word;
+  std::memcpy(&word, due.bytes.data() + index, sizeof word);
+  return word;
+}
+float got_scale(const BadByte& b) { return std::bit_cast<float>(b.word); }
+float due_scale(const BadByte& b) { return std::bit_cast<float>(word_of(*b.due, 0)); }
+
+// The words that are due somewhere, without those that a plain fill would give as well.
+std::unordered_set<uint32_t> due_words(const ByteOutput& output) {
+  std::unordered_set<uint32_t> words;
+  for (const DueBytes& due : output.due)
+    for (int32_t i = 0; i + 4 <= due.count; i += 4) {
+      const uint32_t word = word_of(due, static_cast<size_t>(i));
+      if (word != (word & 0xff) * 0x01010101u) words.insert(word);
+    }
+  return words;
+}
+
+// One ratio for all scales, a power of two; 0: there is none.
+double common_ratio(const std::vector<BadByte>& sample) {
+  const double ratio = got_scale(sample.front()) / due_scale(sample.front());
+  int exponent;
+  if (!std::isfinite(ratio) || std::frexp(ratio, &exponent) != 0.5) return 0;
+  return most(sample, [&](auto& b) { return got_scale(b) / due_scale(b) == ratio; }) ? ratio : 0;
+}
+std::string scale_pattern(const std::vector<BadByte>& sample) {
+  const double ratio = common_ratio(sample);
+  if (ratio == 0) return "scale";
+  return ratio >= 1 ? fmt::format("scale ratio {}", ratio) : fmt::format("scale ratio 1/{}", 1 / ratio);
+}
+
+bool is_neighbour(const BadByte& b) {
+  const int got = b.got() & 0x7f, due = b.expected() & 0x7f;
+  return (b.got() & 0x80) == (b.expected() & 0x80) && std::abs(got - due) == 1;
+}
+
+std::string value_pattern(const ByteOutput& output, std::span<const BadByte> bad) {
+  const std::vector<BadByte> sample = sample_of(bad);
+  const auto words = due_words(output);
+  if (most(sample, [](auto& b) { return b.got() == 0; })) return "zero";
+  if (most(sample, [&](auto& b) { return words.contains(b.word); })) return "displaced";
+  if (std::all_of(bad.begin(), bad.end(), is_scale)) return scale_pattern(sample);
+  if (std::any_of(bad.begin(), bad.end(), is_scale)) return "value byte and scale";
+  return most(sample, is_neighbour) ? "neighbouring code" : "value byte";
+}
+
+std::string pattern_of_bytes(const ByteOutput& output, const ByteJudgement& j) {
+  if (j.verdict == VerdictClass::value) return value_pattern(output, j.bad);
+  if (j.verdict != VerdictClass::touched) return std::string(name(j.verdict));
+  const auto words = due_words(output);
+  return most(sample_of(j.bad), [&](auto& b) { return words.contains(b.word); }) ? "foreign slot" : "written";
+}
+
+// Row and column for people.  Of a byte that must not be written: block and byte in the block of a cache,
+// else row and element of the output.
+struct Place {
+  int64_t row, column;
+  std::string region, note;
+};
+Place place_in_cache(const Problem& p, int64_t offset) {
+  const int64_t block = offset / p.kv_block_stride_bytes, inside = offset % p.kv_block_stride_bytes;
+  const bool padding = inside >= int64_t{p.block_size} * (p.head_dim + 4);
+  return {block, inside, padding ? "padding" : "another slot",
+          fmt::format("must not be written: byte {} of block {}", inside, block)};
+}
+Place place_of(const Problem& p, const ByteOutput& output, const BadByte& b) {
+  if (b.due && is_scale(b)) return {b.due->row, b.due->column, "scales", ""};
+  if (b.due)
+    return {b.due->row, b.due->column + b.offset_bytes - b.due->offset_bytes, "values",
+            fmt::format("code 0x{:02x} instead of 0x{:02x}", b.got(), b.expected())};
+  if (p.op != Operation::cache_gather) return place_in_cache(p, b.offset_bytes);
+  const bool scales = output.name == "scales";
+  const int64_t stride = scales ? 4 * p.key_scales_stride : p.keys_stride;
+  return {b.offset_bytes / stride, b.offset_bytes % stride, "padding",
+          fmt::format("must not be written: byte {} of row {} of the {}", b.offset_bytes % stride,
+                      b.offset_bytes / stride, output.name)};
+}
+
+std::string region_of_bytes(const Problem& p, const ByteOutput& output, std::span<const BadByte> bad) {
+  std::string region;
+  for (const BadByte& b : bad) {
+    const std::string here = place_of(p, output, b).region;
+    if (region.empty()) region = here;
+    if (here != region) return bad.front().due ? "values and scales" : "padding and other slots";
+  }
+  return region;
+}
+
+BadCell cell_of(const Problem& p, const ByteOutput& output, const BadByte& b) {
+  const Place place = place_of(p, output, b);
+  BadCell cell{place.row, place.column, 0, std::nan(""), 0, place.note};
+  if (is_scale(b))
+    cell.got = got_scale(b), cell.expected = due_scale(b);
+  else
+    cell.got = static_cast<float>(decode_fp8(p.fp8, b.got())),
+    cell.expected = b.due ? decode_fp8(p.fp8, b.expected()) : NAN;
+  return cell;
+}
+
+} // namespace
+
+Verdict explain_bytes(const Problem& p, const ByteOutput& output, const ByteJudgement& j) {
+  Verdict v;
+  v.verdict = j.verdict, v.cells_checked = j.bytes_checked, v.cells_bad = j.bytes_bad;
+  v.signature = {j.verdict, pattern_of_bytes(output, j), region_of_bytes(p, output, j.bad)};
+  for (const BadByte& b : j.bad) {
+    if (v.first_bad.size() == kShown) break;
+    const BadCell cell = cell_of(p, output, b);
+    const bool seen = !v.first_bad.empty() && v.first_bad.back().row == cell.row &&
+                      v.first_bad.back().column == cell.column;
+    if (!seen) v.first_bad.push_back(cell); // a scale has four bytes
+  }
+  const BadCell& first = v.first_bad.front();
+  v.message = fmt::format(
+      "{}: {} of {} bytes of the {} are wrong, {}, {}. First: row {} column {}, expected {}, got {}{}{}",
+      name(v.verdict), v.cells_bad, v.cells_checked, output.name, v.signature.pattern, v.signature.region,
+      first.row, first.column, j.bad.front().due ? shown(first.expected) : "no write", shown(first.got),
+      first.note.empty() ? "" : "; ", first.note);
+  return v;
+}
+
+} // namespace mqalab
