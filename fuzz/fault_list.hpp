@@ -11,5 +11,8 @@ std::span<const Fault> mask_faults();
 std::span<const Fault> number_faults();
 std::span<const Fault> block_faults();
 std::span<const Fault> deep_faults();
+std::span<const Fault> cache_faults();
+std::span<const Fault> top_k_faults();
+std::span<const Fault> form_faults();
 
 } // namespace mqalab
