@@ -98,6 +98,39 @@ TEST_F(Command, RunWritesEveryTensor) {
   EXPECT_EQ(fs::file_size(folder / "l.npy"), 128u + 16);
 }
 
+struct OperationFiles {
+  const char* json;
+  std::vector<const char*> inputs;
+  uint64_t cells;
+};
+TEST_F(Command, RunWritesTheTensorsOfEveryOperationThatMakesLogits) {
+  const OperationFiles all[] = {
+      {R"({"op": "ragged_mqa_logits", "batch": 2, "context_lens": [3, 0], "max_model_len": 4})",
+       {"slot_prefix.npy", "block_table.npy", "kv_cache.npy"},
+       8},
+      {R"({"op": "per_head_mqa_logits", "context_lens": [3], "max_model_len": 4, "strides": {"logits_head": 100}})",
+       {"context_lens.npy", "block_table.npy", "kv_cache.npy"},
+       32},
+      {R"({"op": "per_head_sum", "context_lens": [3], "max_model_len": 4, "tail": "neg_inf"})",
+       {"context_lens.npy", "block_table.npy", "kv_cache.npy"},
+       4},
+      {R"({"op": "prefill_mqa_logits", "next_n": 2, "lens_per_row": true, "context_lens": [3, 2], "starts": [0, 1], "max_model_len": 4})",
+       {"k.npy", "k_scales.npy", "starts.npy", "ends.npy"},
+       8}};
+  for (const OperationFiles& op : all) {
+    const std::string inputs = (folder / "tensors").string(), logits = (folder / "l.npy").string();
+    fs::remove_all(inputs);
+    const Outcome o = mqalab({"run", file(op.json), "--logits", logits, "--inputs", inputs});
+    EXPECT_EQ(o.code, 0) << o.err;
+    for (const char* name : op.inputs) EXPECT_TRUE(fs::exists(fs::path(inputs) / name)) << op.json << name;
+    for (const char* name : {"q.npy", "weights.npy", "case.json"})
+      EXPECT_TRUE(fs::exists(fs::path(inputs) / name)) << op.json << name;
+    EXPECT_EQ(fs::file_size(logits), 128 + 4 * op.cells) << op.json;
+    EXPECT_EQ(mqalab({"check", inputs + "/case.json"}).code, 0)
+        << "the case that hides nothing is the same case";
+  }
+}
+
 TEST_F(Command, FaultsAndDevicesAreListed) {
   const Outcome faults = mqalab({"faults"}), devices = mqalab({"devices", "--json"});
   EXPECT_EQ(faults.code, 0);
@@ -165,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
 
         BadUsage{{"check", "CASE"}, "{\"head\": 8}", "unknown field head"},
         BadUsage{{"check", "CASE"}, "{\"heads\": \"8\"}", "heads is \"8\""},
-        BadUsage{{"check", "CASE"}, "{\"heads\": 9}", "heads is 9"},
+        BadUsage{{"check", "CASE"}, "{\"heads\": 1025}", "heads is 1025"},
         BadUsage{{"check", "CASE"}, "{\"batch\": 1.5}", "batch is 1.5"},
         BadUsage{{"check", "CASE"}, "{\"batch\": 1e99}", "batch is 1e+99"},
         BadUsage{{"check", "CASE"}, "{\"batch\": -1}", "batch is -1"},
@@ -181,9 +214,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"check", "CASE", "--config", "chunk=64"}, "{}", "\"chunk=64\" is no setting"},
         BadUsage{{"check", "CASE", "--config", "chunk_k"}, "{}", "\"chunk_k\" is no setting"},
         BadUsage{{"check", "CASE", "--config", "chunk_k=64k"}, "{}", "chunk_k is \"64k\""},
-        BadUsage{{"check", "CASE", "--config", "variant=fast"}, "{}", "auto, staged, direct or wgmma"},
+        BadUsage{{"check", "CASE", "--config", "variant=fast"},
+                 "{}",
+                 "auto, staged, direct, wgmma, general or scheduled"},
         BadUsage{{"check", "CASE", "--config", "chunk_k=100"}, "{}", "config.chunk_k is 100"},
         BadUsage{{"run", "CASE"}, "{}", "--logits"},
+        BadUsage{{"run", "CASE", "--logits", "OUT"}, "{\"op\": \"top_k\"}", "op is top_k"},
         BadUsage{{"run", "CASE", "--logits", "no/such/folder/x.npy"}, "{}", "no/such/folder/x.npy"},
         BadUsage{{"run", "CASE", "--logits", "PIPE"}, "{}", "is no regular file"},
         BadUsage{{"run", "CASE", "--logits", "FOLDER"}, "{}", "is no regular file"},

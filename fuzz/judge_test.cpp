@@ -69,6 +69,75 @@ TEST(Judge, AWriteIntoATailThatMustStayOrIntoRowPaddingIsTouched) {
   }
 }
 
+// Two rows per plane, three planes; the last row's padding is cut short by the next plane.
+constexpr const char* kPlanes =
+    R"({"op": "per_head_mqa_logits", "heads": 3, "next_n": 2, "context_lens": [4], "max_model_len": 5,
+    "strides": {"logits": 8, "logits_head": 14}})";
+constexpr const char* kFarPlanes =
+    R"({"op": "per_head_mqa_logits", "heads": 2, "context_lens": [4], "max_model_len": 5, "tail": "neg_inf",
+    "strides": {"logits": 8, "logits_head": 20}})";
+// Columns [0, 3), [2, 5), none, and [5, 5): cut at the columns.
+constexpr const char* kStarts =
+    R"({"op": "prefill_mqa_logits", "next_n": 4, "lens_per_row": true, "starts": [-3, 2, 4, 9],
+    "context_lens": [3, 9, 4, 12], "max_model_len": 5, "num_blocks": 12, "strides": {"logits": 8}})";
+constexpr const char* kFilledStarts =
+    R"({"op": "prefill_mqa_logits", "next_n": 4, "lens_per_row": true, "starts": [-3, 2, 4, 9],
+    "context_lens": [3, 9, 4, 12], "max_model_len": 5, "num_blocks": 12, "tail": "neg_inf", "strides": {"logits": 8}})";
+constexpr const char* kRaggedRows =
+    R"({"op": "ragged_mqa_logits", "batch": 2, "context_lens": [3, 9], "max_model_len": 5})";
+constexpr const char* kSum =
+    R"({"op": "per_head_sum", "next_n": 2, "context_lens": [4], "max_model_len": 5, "tail": "neg_inf"})";
+
+TEST(Judge, ARightOutputOfEveryOperationIsOkAndAnyBitOfAnyCellIsSeen) {
+  for (const auto& [json, cells] : {std::pair{kPlanes, 44},
+                                    {kFarPlanes, 28},
+                                    {kStarts, 32},
+                                    {kFilledStarts, 32},
+                                    {kRaggedRows, 10},
+                                    {kSum, 10}}) {
+    Doctored d(json);
+    const Verdict right = d.verdict();
+    EXPECT_EQ(right.verdict, VerdictClass::ok) << json << right.message;
+    EXPECT_EQ(right.cells_checked, cells) << json;
+    for (size_t cell = 0; cell < d.cells.size(); ++cell)
+      for (int bit = 0; bit < 31; bit += 3) {
+        d.cells[cell] ^= 1u << bit;
+        EXPECT_NE(d.verdict().verdict, VerdictClass::ok) << json << " cell " << cell << " bit " << bit;
+        d.cells[cell] ^= 1u << bit;
+      }
+  }
+}
+
+TEST(Judge, ACellOfAPlaneIsNamedByHeadAndRow) {
+  Doctored d(kPlanes);
+  d.forget_write(2 * 2 + 1, 3);
+  const Verdict v = d.verdict();
+  EXPECT_EQ(v.verdict, VerdictClass::untouched);
+  EXPECT_EQ(v.first_bad[0].row, 5);
+  EXPECT_THAT(v.message, HasSubstr("head 2 row 1 column 3"));
+}
+
+TEST(Judge, TheGapBetweenPlanesMustStayAsItWas) {
+  Doctored d(kFarPlanes);
+  d.cells[15] = 0;
+  const Verdict v = d.verdict();
+  EXPECT_EQ(v.verdict, VerdictClass::touched);
+  EXPECT_EQ(v.first_bad[0].row, 0);
+  EXPECT_EQ(v.first_bad[0].column, 15);
+  EXPECT_EQ(v.signature.region, "row padding");
+}
+
+TEST(Judge, ColumnsBeforeTheStartAreTailOrStayAsTheyWere) {
+  Doctored untouched(kStarts), filled(kFilledStarts);
+  untouched.put(1, 1, 0);
+  EXPECT_EQ(untouched.verdict().verdict, VerdictClass::touched);
+  EXPECT_EQ(untouched.verdict().signature.region, "before the start");
+  filled.forget_write(1, 1);
+  EXPECT_EQ(filled.verdict().verdict, VerdictClass::untouched);
+  filled.put(1, 1, 0);
+  EXPECT_EQ(filled.verdict().signature.pattern, "value where -inf");
+}
+
 TEST(Judge, ANanIsNeverANumberThatIsCloseEnough) {
   Doctored d(R"({"context_lens": [8], "max_model_len": 8, "data": {"lane": "numeric"}})");
   d.put(0, 2, kNan);
@@ -181,6 +250,18 @@ TEST(Watch, RowsFarApartAreWatchedWithTheirNeighbourhoodAndTheirLandingPlaces) {
     EXPECT_GE(w.cell_of(seen), 0) << seen;
   EXPECT_EQ(w.cell_of(500), -1);
   EXPECT_EQ(w.cell_of(row + 68), -1);
+}
+
+TEST(Watch, PlanesFarApartAreWatchedWhereACutPlaneOffsetLands) {
+  Problem p;
+  p.op = Operation::per_head_logits, p.heads = 3, p.batch = 2, p.context_lens = {1, 1}, p.max_model_len = 4;
+  p.logits_stride = 5000, p.logits_stride_head = (int64_t{1} << 30) + 1000;
+  const Watch w(p);
+  EXPECT_LT(w.cells, 3000);
+  for (const int64_t seen : {int64_t{0}, p.logits_stride_head, 2 * p.logits_stride_head + 5000 + 67,
+                             int64_t{1000}, int64_t{6000}, int64_t{2000}, int64_t{7000}})
+    EXPECT_GE(w.cell_of(seen), 0) << seen;
+  EXPECT_EQ(w.cell_of(p.logits_stride_head + 3000), -1);
 }
 
 TEST(Verdict, JsonHoldsNumbersThatJsonCannot) {

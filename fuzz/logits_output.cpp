@@ -1,6 +1,11 @@
 #include "fuzz/logits_output.hpp"
 
+#include <algorithm>
+
 namespace mqalab {
+
+// A plane's prefill that comes through the sum must not pass for a prefill of the output.
+constexpr uint64_t kPlanesSalt = 0x706c616e;
 
 LogitsOutput::LogitsOutput(TrialMemory& memory, const Problem& p) : memory_(memory), problem_(p), watch_(p) {
   if (p.op != Operation::head_sum) return;
@@ -20,11 +25,10 @@ void LogitsOutput::prefill_all(uint32_t word) {
   prefill_planes(0);
 }
 
-// A plane's prefill that comes through the sum must not pass for a prefill of the output.
 void LogitsOutput::prefill_planes(uint64_t salt) {
   if (!has_planes()) return;
   planes().resize(logits_bytes(*planes_problem_) / 4);
-  planes().prefill(planes_watch_->windows, ~salt);
+  planes().prefill(planes_watch_->windows, salt ^ kPlanesSalt);
 }
 
 LaunchResult LogitsOutput::launch(const mqa_config& config, const Fault* fault) {
@@ -51,7 +55,8 @@ mqa_head_sum_args LogitsOutput::sum_args() {
   a.struct_size = sizeof a;
   a.rows = problem_.rows(), a.heads = problem_.heads, a.columns = problem_.max_model_len;
   a.per_head = planes().floats();
-  a.stride_head = planes_problem_->logits_stride_head, a.stride_row = planes_problem_->logits_stride;
+  a.stride_head = std::max<int64_t>(1, planes_problem_->logits_stride_head),
+  a.stride_row = planes_problem_->logits_stride;
   a.sums = logits().floats(), a.sums_stride = problem_.logits_stride;
   return a;
 }

@@ -61,6 +61,152 @@ TEST(Oracle, TheProductionKernelIsRightOnOddShapes) {
   }
 }
 
+// A small case of every other operation that makes logits: odd strides, several sequences, both tails.
+constexpr const char* kRagged =
+    R"({"op": "ragged_mqa_logits", "batch": 3, "next_n": 2, "context_lens": [5, 0, 70],
+    "max_model_len": 64, "tail": "neg_inf", "strides": {"logits": 67, "kv_block": 140}, "data": {"lane": "numeric"}})";
+constexpr const char* kPerHead =
+    R"({"op": "per_head_mqa_logits", "batch": 2, "next_n": 2, "block_size": 16, "heads": 9,
+    "context_lens": [40, 7], "max_model_len": 64, "strides": {"logits_head": 261, "logits": 65}, "data": {"lane": "numeric"}})";
+constexpr const char* kPerHeadRagged =
+    R"({"op": "per_head_ragged_mqa_logits", "batch": 2, "context_lens": [40, 7],
+    "max_model_len": 64, "tail": "neg_inf", "data": {"lane": "special"}})";
+constexpr const char* kHeadSum =
+    R"({"op": "per_head_sum", "batch": 2, "next_n": 2, "block_size": 16, "context_lens": [40, 7],
+    "max_model_len": 64, "tail": "neg_inf", "strides": {"logits_head": 300, "logits": 65}, "data": {"lane": "numeric"}})";
+constexpr const char* kPrefill =
+    R"({"op": "prefill_mqa_logits", "next_n": 4, "lens_per_row": true, "starts": [0, 3, 20, 50],
+    "context_lens": [40, 7, 64, 10], "max_model_len": 50, "num_blocks": 90, "tail": "neg_inf",
+    "strides": {"kv_block": 140, "key_scales": 3, "logits": 70}, "data": {"lane": "numeric"}})";
+constexpr const char* kCompressed =
+    R"({"op": "prefill_mqa_logits", "compressed": true, "next_n": 4, "lens_per_row": true,
+    "starts": [0, 3, 20, 50], "context_lens": [40, 7, 64, 10], "max_model_len": 41, "data": {"lane": "numeric"}})";
+constexpr const char* kOtherForms[] = {kRagged, kPerHead, kPerHeadRagged, kHeadSum, kPrefill, kCompressed};
+
+TEST(Oracle, TheProductionKernelsOfEveryOperationAreRight) {
+  Oracle oracle;
+  for (const char* json : kOtherForms)
+    for (int32_t variant : {MQA_VARIANT_AUTO, MQA_VARIANT_GENERAL}) {
+      Case c = of(json);
+      c.config.variant = variant;
+      ASSERT_EQ(why_illegal(c), "") << json;
+      const Verdict v = oracle.check(c);
+      EXPECT_EQ(v.verdict, VerdictClass::ok) << json << "\n" << v.message;
+      EXPECT_GT(v.cells_checked, 100);
+    }
+}
+
+TEST(Oracle, NoRowsLaunchNothingInEveryOperation) {
+  Oracle oracle;
+  for (const char* json :
+       {R"({"op": "ragged_mqa_logits", "batch": 0, "context_lens": []})",
+        R"({"op": "per_head_mqa_logits", "batch": 0, "context_lens": []})",
+        R"({"op": "per_head_ragged_mqa_logits", "batch": 0, "context_lens": []})",
+        R"({"op": "per_head_sum", "tail": "neg_inf", "batch": 0, "context_lens": []})",
+        R"({"op": "prefill_mqa_logits", "batch": 0, "lens_per_row": true, "context_lens": []})"}) {
+    const Verdict v = oracle.check(of(json));
+    EXPECT_EQ(v.verdict, VerdictClass::ok) << json << "\n" << v.message;
+  }
+}
+
+TEST(Oracle, PlanesPast2To31BytesAreWatched) {
+  Oracle oracle;
+  const Verdict v = oracle.check(of(
+      R"({"op": "per_head_mqa_logits", "heads": 3, "context_lens": [20], "max_model_len": 20, "strides": {"logits_head": 536870912}})"));
+  EXPECT_EQ(v.verdict, VerdictClass::ok) << v.message;
+  EXPECT_LT(v.cells_checked, 2000);
+}
+
+// The production kernel, then `cell` of the output of the first plane or row is spoilt.
+template <int kElement>
+hipError_t forgets(const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+  const float old = peek(a.logits + kElement);
+  const hipError_t error = launch_right(a, c, s);
+  poke(a.logits + kElement, old);
+  return error;
+}
+
+TEST(Oracle, AForgottenCellIsUntouchedInEveryOperation) {
+  Oracle oracle;
+  for (const char* json : kOtherForms) {
+    const Fault fault = spoiling(&forgets<2>);
+    const Verdict v = oracle.check(of(json), &fault);
+    // A head sum adds up what was forgotten: a NaN.
+    EXPECT_EQ(v.verdict, json == kHeadSum ? VerdictClass::wrong_class : VerdictClass::untouched)
+        << json << v.message;
+    ASSERT_FALSE(v.first_bad.empty());
+    EXPECT_EQ(v.first_bad[0].row, 0);
+    EXPECT_EQ(v.first_bad[0].column, 2);
+  }
+}
+
+TEST(Oracle, AStoreBesideAPlaneOrBehindTheLastOneIsSeen) {
+  Oracle oracle;
+  const auto spoil = [](const char* json, auto launch) {
+    const Fault fault = spoiling(launch);
+    return Oracle().check(of(json), &fault);
+  };
+  const Verdict gap = spoil(kPerHead, [](const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+    const hipError_t error = launch_right(a, c, s);
+    poke(a.logits + 2 * a.logits_stride_head - 1, 1.0f);
+    return error;
+  });
+  EXPECT_EQ(gap.verdict, VerdictClass::touched);
+  EXPECT_THAT(gap.message, HasSubstr("head 1 row 3"));
+  const Verdict behind =
+      spoil(kHeadSum, [](const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+        const hipError_t error = launch_right(a, c, s);
+        poke(a.logits + 7 * a.logits_stride_head + 4 * a.logits_stride, 1.0f);
+        return error;
+      });
+  EXPECT_THAT(behind.message,
+              HasSubstr("the zone around the planes was written, 0 elements behind the last row"));
+}
+
+TEST(Oracle, AWriteIntoAnInputOfItsOwnIsTouchedInEveryOperation) {
+  const Fault ragged = spoiling([](const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+    const hipError_t error = launch_right(a, c, s);
+    poke(const_cast<int32_t*>(a.slot_prefix), peek(a.slot_prefix) ^ 1);
+    return error;
+  });
+  EXPECT_THAT(Oracle().check(of(kRagged), &ragged).message, HasSubstr("slot_prefix"));
+  const Fault prefill = spoiling([](const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+    const hipError_t error = launch_right(a, c, s);
+    poke(const_cast<int32_t*>(a.row_starts), 1);
+    return error;
+  });
+  EXPECT_THAT(Oracle().check(of(kPrefill), &prefill).message, HasSubstr("into an input: starts"));
+}
+
+TEST(Oracle, AKeyThatNoRowSeesIsUnneededMemory) {
+  Oracle oracle;
+  const Fault reads_key = spoiling([](const mqa::PagedArgs& a, const mqa::LaunchConfig& c, hipStream_t s) {
+    const hipError_t error = launch_right(a, c, s);
+    if (peek(a.kv_cache + 60 * a.kv_block_stride_bytes) & 1)
+      flip_last_bit(a.logits + 4); // no column shows key 60
+    return error;
+  });
+  const Verdict v = oracle.check(of(kPrefill), &reads_key);
+  EXPECT_EQ(v.verdict, VerdictClass::read) << v.message;
+  EXPECT_EQ(v.signature.pattern, "depends on unneeded memory");
+}
+
+TEST(Oracle, AHeadSumFaultStandsInForTheSecondStep) {
+  Oracle oracle;
+  const Fault drops_last{"drops the last head",
+                         "",
+                         "",
+                         FaultKind::must_kill,
+                         mqa::HeadSumFn([](const mqa_head_sum_args& a, hipStream_t s) {
+                           mqa_head_sum_args fewer = a;
+                           --fewer.heads;
+                           return mqa::launch_head_sum(fewer, s);
+                         }),
+                         "{}"};
+  EXPECT_EQ(oracle.check(of(kHeadSum), &drops_last).verdict, VerdictClass::value);
+  EXPECT_EQ(oracle.check(of(kPerHead), &drops_last).verdict, VerdictClass::rejected);
+}
+
 TEST(Oracle, TheAskedConfigurationRuns) {
   Oracle oracle;
   Case c = of(R"({"context_lens": [300], "max_model_len": 300})");
@@ -222,14 +368,33 @@ TEST(Oracle, AnImpossibleConfigurationIsRejectedAndNoFinding) {
 TEST(Oracle, IllegalCasesAreRefusedByTheLibraryInWords) {
   Oracle oracle;
   for (const char* json :
-       {R"({"batch": -1})", R"({"next_n": 0})", R"({"heads": 12})",
-        R"({"heads": 2147483640, "head_dim": 2147483647})", R"({"head_dim": 48})", R"({"block_size": 24})",
-        R"({"block_size": 0})", R"({"layout": "shuffled"})", R"({"max_model_len": 0})",
-        R"({"max_model_len": 16777217})", R"({"num_blocks": -1})", R"({"config": {"chunk_k": 100}})",
-        R"({"config": {"split_kv": -1}})", R"({"config": {"wave_per_eu": 3}})",
-        R"({"strides": {"kv_block": 134}})", R"({"batch": 2, "strides": {"weights": 7}})",
+       {R"({"batch": -1})",
+        R"({"next_n": 0})",
+        R"({"heads": 1025})",
+        R"({"heads": 2147483640, "head_dim": 2147483647})",
+        R"({"head_dim": 40})",
+        R"({"block_size": 24})",
+        R"({"block_size": 0})",
+        R"({"layout": "shuffled"})",
+        R"({"max_model_len": 0})",
+        R"({"max_model_len": 16777217})",
+        R"({"num_blocks": -1})",
+        R"({"config": {"chunk_k": 100}})",
+        R"({"config": {"split_kv": -1}})",
+        R"({"config": {"wave_per_eu": 3}})",
+        R"({"strides": {"kv_block": 134}})",
+        R"({"batch": 2, "strides": {"weights": 7}})",
         R"({"batch": 2, "max_model_len": 9, "strides": {"logits": 8}})",
-        R"({"batch": 2, "strides": {"q": [-1, 0, 0]}})"}) {
+        R"({"batch": 2, "strides": {"q": [-1, 0, 0]}})",
+        R"({"op": "ragged_mqa_logits", "heads": 0})",
+        R"({"op": "ragged_mqa_logits", "config": {"chunk_k": 100}})",
+        R"({"op": "per_head_mqa_logits", "max_model_len": 9, "strides": {"logits_head": 8}})",
+        R"({"op": "per_head_ragged_mqa_logits", "max_model_len": 0})",
+        R"({"op": "per_head_sum", "max_model_len": 9, "strides": {"logits_head": 8}})",
+        R"({"op": "prefill_mqa_logits", "head_dim": 40})",
+        R"({"op": "prefill_mqa_logits", "num_blocks": 16777217})",
+        R"({"op": "prefill_mqa_logits", "strides": {"kv_block": 130}})",
+        R"({"op": "prefill_mqa_logits", "config": {"split_kv": -1}})"}) {
     const Verdict v = oracle.check(of(json));
     EXPECT_EQ(v.verdict, VerdictClass::rejected) << json << "\n" << v.message;
     EXPECT_GT(v.message.size(), 20u);

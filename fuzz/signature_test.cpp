@@ -150,5 +150,45 @@ TEST(Signature, TheMessageHasCellExpectationAndPlace) {
   EXPECT_THAT(d.verdict().message, HasSubstr("row 3 column 50"));
 }
 
+constexpr const char* kAddressRows =
+    R"({"op": "prefill_mqa_logits", "next_n": 2, "lens_per_row": true, "starts": [10, 3],
+    "context_lens": [40, 30], "max_model_len": 60, "data": {"pattern": "address"}})";
+
+TEST(Signature, TheAddressCodeNamesTheKeyOfAPrefill) {
+  Doctored d(kAddressRows);
+  for (int64_t column = 10; column < 40; ++column)
+    d.put(0, column, d.right(0, column == 39 ? 10 : column + 1));
+  const Verdict v = d.verdict();
+  EXPECT_EQ(v.signature.pattern, "displaced slot");
+  EXPECT_THAT(v.message, HasSubstr("key 11 instead of key 10"));
+}
+
+TEST(Signature, ThePlaneOfAnotherHeadIsFound) {
+  Doctored d(
+      R"({"op": "per_head_mqa_logits", "heads": 8, "context_lens": [40], "max_model_len": 40, "data": {"pattern": "positive"}})");
+  const std::vector<uint32_t> right = d.cells;
+  for (int64_t column = 0; column < 40; ++column) d.at(2, column) = right[3 * 40 + column];
+  const Verdict v = d.verdict();
+  EXPECT_EQ(v.signature.pattern, "displaced row");
+  EXPECT_THAT(v.message, HasSubstr("equals head 3 row 0"));
+}
+
+TEST(Region, NamesPlanes) {
+  const char* planes =
+      R"({"op": "per_head_mqa_logits", "heads": 4, "next_n": 3, "context_lens": [202], "max_model_len": 200})";
+  EXPECT_EQ(region(planes, block(3, 6, 7, 77)).name, "one head");
+  EXPECT_THAT(region(planes, block(3, 6, 7, 77)).detail, HasSubstr("head 1 row 0 to head 1 row 2"));
+  EXPECT_EQ(region(planes, block(6, 12, 0, 200)).name, "rows from");
+  EXPECT_EQ(region(planes, block(0, 12, 0, 200)).name, "all");
+}
+
+TEST(Region, NamesAllWhereRowsStartLate) {
+  const char* late = R"({"op": "prefill_mqa_logits", "next_n": 2, "lens_per_row": true, "starts": [10, 3],
+    "context_lens": [40, 30], "max_model_len": 60})";
+  std::vector<std::pair<int64_t, int64_t>> cells = block(0, 1, 10, 40), second = block(1, 2, 3, 30);
+  cells.insert(cells.end(), second.begin(), second.end());
+  EXPECT_EQ(region(late, cells).name, "all");
+}
+
 } // namespace
 } // namespace mqalab
