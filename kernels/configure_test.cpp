@@ -80,10 +80,13 @@ DeviceFacts h200() {
 TEST(Configuration, TheWarpgroupVariantIsTheDefaultWhereItCanRun) {
   LaunchConfig c{};
   std::string why;
-  ASSERT_EQ(resolve_config(problem(64, 2, 64, 8192), {}, h200(), &c, &why), MQA_OK) << why;
+  ASSERT_EQ(resolve_config(problem(64, 1, 64, 8192), {}, h200(), &c, &why), MQA_OK) << why;
   EXPECT_EQ(c.variant, MQA_VARIANT_WGMMA);
   EXPECT_EQ(c.workers, 4 * 132);
   EXPECT_LE(4 * (c.lds_bytes + 6144), 227u << 10) << "four workers share an SM";
+  ASSERT_EQ(resolve_config(problem(64, 2, 64, 8192), {}, h200(), &c, &why), MQA_OK) << why;
+  EXPECT_EQ(c.workers, 3 * 132) << "sums of 128 columns leave registers for three";
+  EXPECT_LE(3 * (c.lds_bytes + 6144), 227u << 10);
   ASSERT_EQ(resolve_config(problem(1, 1, 64, 2048), {}, h200(), &c, &why), MQA_OK) << why;
   EXPECT_EQ(c.workers, 32) << "no worker without a tile";
   ASSERT_EQ(resolve_config(problem(2000, 1, 64, 2048), {}, h200(), &c, &why), MQA_OK) << why;
