@@ -102,7 +102,7 @@ inline constexpr FaultKind kKill = FaultKind::must_kill;
 constexpr Fault kFaults[] = {
     {"topk_stride", "the row stride of the logits taken from the number of columns", "value", kKill,
      kLaunch<StrideFromColumns>,
-     R"({"op": "top_k", "batch": 2, "context_lens": [4, 4], "max_model_len": 4, "strides": {"logits": 9},
+     R"({"op": "top_k", "batch": 3, "context_lens": [4, 4, 4], "max_model_len": 4, "strides": {"logits": 9},
          "data": {"pattern": "address"}})"},
     {"topk_row_offset_32", "the byte offset of a row of logits in 32 bits", "value", kKill,
      kLaunch<RowOffset32>,
@@ -135,7 +135,7 @@ constexpr Fault kFaults[] = {
     {"topk_last_digit_ignored", "the lowest ten bits are not compared", "value", kKill,
      kLaunch<LastDigitIgnored>,
      R"({"op": "top_k", "context_lens": [20], "max_model_len": 20, "data": {"pattern": "one_dim"}})"},
-    {"topk_histogram_not_cleared", "a digit is counted on top of the one before", "value", kKill,
+    {"topk_histogram_not_cleared", "a digit is counted on top of the one before", "untouched", kKill,
      kLaunch<HistogramNotCleared>,
      R"({"op": "top_k", "context_lens": [20], "max_model_len": 20, "data": {"pattern": "one_dim"}})"},
     {"topk_tie_highest", "of columns that tie the highest are taken", "value", kKill, kLaunch<TieHighest>,

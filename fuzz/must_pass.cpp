@@ -106,6 +106,45 @@ constexpr std::array kCases{
     MustPass{
         "negative weights only",
         R"({"context_lens": [9], "max_model_len": 9, "data": {"set": [["weights", 0, 3221225472], ["weights", 1, 3212836864], ["weights", 2, 3221225472], ["weights", 3, 3212836864], ["weights", 4, 3221225472], ["weights", 5, 3212836864], ["weights", 6, 3221225472], ["weights", 7, 3212836864]]}})"},
+    MustPass{
+        "top-k of fewer columns than k",
+        R"({"op": "top_k", "batch": 2, "context_lens": [5, 9], "max_model_len": 9, "top_k": {"k": 64}})"},
+    MustPass{
+        "top-k of NaNs only",
+        R"({"op": "top_k", "context_lens": [300], "max_model_len": 303, "top_k": {"k": 250}, "data": {"lane": "special", "pattern": "one_head"}})"},
+    MustPass{
+        "top-k of NaNs and one -inf, in order",
+        R"({"op": "top_k", "context_lens": [1500], "max_model_len": 1501, "top_k": {"k": 2, "stable": true}, "data": {"lane": "special", "pattern": "one_token"}})"},
+    MustPass{
+        "top-k of random bits",
+        R"({"op": "top_k", "context_lens": [3001], "max_model_len": 3001, "top_k": {"k": 2990}, "data": {"lane": "special", "pattern": "raw_bytes", "seed": 4}})"},
+    MustPass{
+        "top-k where all logits are equal",
+        R"({"op": "top_k", "batch": 2, "context_lens": [2100, 2049], "max_model_len": 2100, "top_k": {"k": 2048}, "data": {"pattern": "one_head"}})"},
+    MustPass{
+        "top-k of 4096, the most",
+        R"({"op": "top_k", "batch": 2, "context_lens": [4096, 4097], "max_model_len": 5000, "top_k": {"k": 4096, "stable": true}})"},
+    MustPass{
+        "top-k of rows that start behind their end",
+        R"({"op": "top_k", "next_n": 3, "context_lens": [4, 9, 2], "starts": [5, 9, 2147483647], "max_model_len": 9, "top_k": {"k": 3}})"},
+    MustPass{
+        "top-k of rows without a column, some lengths negative",
+        R"({"op": "top_k", "batch": 3, "next_n": 2, "context_lens": [0, -2147483648, 1], "max_model_len": 4, "top_k": {"k": 2}})"},
+    MustPass{
+        "top-k of zeros of both signs",
+        R"({"op": "top_k", "context_lens": [700], "max_model_len": 700, "top_k": {"k": 512, "stable": true}, "data": {"pattern": "positive"}})"},
+    MustPass{
+        "top-k of 4097 rows of three columns",
+        R"({"op": "top_k", "next_n": 4097, "context_lens": [4099], "max_model_len": 3, "top_k": {"k": 2}})"},
+    MustPass{
+        "top-k of values that differ in their last bits",
+        R"({"op": "top_k", "context_lens": [3000], "max_model_len": 3000, "top_k": {"k": 1000, "stable": true}, "data": {"pattern": "one_dim"}})"},
+    MustPass{
+        "top-k of rows past 2^32 bytes, indices past 2^31",
+        R"({"op": "top_k", "batch": 3, "context_lens": [40, 2, 39], "max_model_len": 40, "top_k": {"k": 7}, "strides": {"logits": 536870913, "indices": 536870912}})"},
+    MustPass{
+        "top-k of rows that start anywhere in 16 bytes",
+        R"({"op": "top_k", "next_n": 4, "context_lens": [98, 97, 96, 95], "starts": [0, 1, 2, 3], "max_model_len": 101, "top_k": {"k": 90, "stable": true}, "data": {"lane": "numeric"}})"},
 };
 
 } // namespace

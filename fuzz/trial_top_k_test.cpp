@@ -146,7 +146,7 @@ TEST(TrialTopK, AWriteIntoAnInputIsTouched) {
     poke(a.context_lens, 77);
     return error;
   });
-  EXPECT_THAT(oracle.check(of(kTwoOfFive), &writes_logits).message, HasSubstr("logits byte 16"));
+  EXPECT_THAT(oracle.check(of(kTwoOfFive), &writes_logits).message, HasSubstr("logits byte 18"));
   EXPECT_THAT(oracle.check(of(kTwoOfFive), &writes_lengths).message, HasSubstr("context_lens"));
 }
 

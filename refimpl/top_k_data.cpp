@@ -24,7 +24,7 @@ public:
     const Stream at = stream_.at(static_cast<uint64_t>(column));
     if (data_.pattern == Pattern::raw_bytes) return std::bit_cast<float>(static_cast<uint32_t>(at.word(0)));
     if (data_.lane == Lane::numeric) return static_cast<float>(at.gaussian());
-    return data_.lane == Lane::special ? special(at) : exact(at, column);
+    return data_.lane == Lane::special ? special(at, column) : exact(at, column);
   }
 
 private:
@@ -39,8 +39,11 @@ private:
     default: return (static_cast<float>(at.below(9)) - 4) / 2;
     }
   }
-  static float special(const Stream& at) {
+  float special(const Stream& at, int64_t column) const {
     using Limits = std::numeric_limits<float>;
+    const bool lonely = data_.pattern == Pattern::one_token && column == outlier_;
+    if (data_.pattern == Pattern::one_head || data_.pattern == Pattern::one_token)
+      return lonely ? -Limits::infinity() : Limits::quiet_NaN();
     constexpr float kSpecials[] = {Limits::quiet_NaN(),
                                    -Limits::quiet_NaN(),
                                    Limits::infinity(),

@@ -1,10 +1,14 @@
 // The logits that a top-k case's data spec stands for: every one a pure function of (seed, row, column).
 //
-// What the words of a case mean here.  Lane exact: general - nine values, so that ties are wide; positive -
-// half are zeros of both signs, the rest small positive numbers; address - ascending in even rows, descending
-// in odd ones; one_token - all equal but one column in each row; one_head - all equal; one_dim - equal but
-// for the lowest ten bits. Lane numeric: gaussian.  Lane special: gaussian with NaN, infinities, denormals,
-// -0 and FLT_MAX mixed in.  raw_bytes overrules the lane: random bits.
+// What the words of a case mean here.
+//   exact    general: nine values, so that ties are wide.  positive: half are zeros of both signs, the rest
+//            small positive numbers.  address: ascending in even rows, descending in odd ones.  one_token:
+//            all equal but one column in each row.  one_head: all equal.  one_dim: equal but for the lowest
+//            ten bits.
+//   numeric  gaussian
+//   special  gaussian with NaN, infinities, denormals, -0 and FLT_MAX mixed in.  one_head: NaN everywhere.
+//            one_token: NaN everywhere but for one -inf.
+// raw_bytes overrules the lane: random bits.
 #pragma once
 #include "refimpl/generate.hpp"
 #include "refimpl/problem.hpp"

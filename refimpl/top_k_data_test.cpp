@@ -64,6 +64,17 @@ TEST(TopKData, TheSpecialLaneHoldsEverySpecialNumber) {
   EXPECT_TRUE(has([](float x) { return x == 0 && std::signbit(x); }));
 }
 
+TEST(TopKData, TheSpecialLaneCanBeAllNan) {
+  const auto all = top_k_candidates(small(), spec(Lane::special, Pattern::one_head), 0),
+             but_one = top_k_candidates(small(), spec(Lane::special, Pattern::one_token), 0);
+  const auto nans = [](const std::vector<float>& row) {
+    return std::count_if(row.begin(), row.end(), [](float x) { return std::isnan(x); });
+  };
+  EXPECT_EQ(nans(all), 40);
+  EXPECT_EQ(nans(but_one), 39);
+  EXPECT_EQ(std::count(but_one.begin(), but_one.end(), -INFINITY), 1);
+}
+
 TEST(TopKData, SurvivesAnotherShapeAndStride) {
   const Problem p = small();
   Problem other = p;

@@ -4,6 +4,7 @@
 #include "fuzz/oracle.hpp"
 #include "kernels/choose.hpp"
 #include "kernels/serving_table.hpp"
+#include "refimpl/top_k_data.hpp"
 #include "tune/space.hpp"
 
 #include <benchmark/benchmark.h>
@@ -44,6 +45,39 @@ void kernel_launch(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(kernel_launch)->Arg(64)->Arg(2049)->Unit(benchmark::kMicrosecond);
+
+// The k largest of rows of gaussian logits, waiting included; 0 or 1: stable.
+void top_k_launch(benchmark::State& state) {
+  constexpr int32_t kRows = 4;
+  Case c;
+  c.op = Operation::top_k, c.data.lane = Lane::numeric;
+  c.shape.batch = kRows, c.shape.max_model_len = state.range(0);
+  c.shape.context_lens.assign(kRows, static_cast<int32_t>(state.range(0)));
+  const Problem problem = resolve(c);
+  const auto k = static_cast<int32_t>(state.range(1));
+  DeviceBuffer logits, lengths, indices;
+  upload_filled(logits, top_k_logits(problem, c.data, Poison::nan_codes));
+  upload_all(lengths, problem.context_lens);
+  indices.resize(int64_t{4} * kRows * k);
+  mqa_top_k_args a{};
+  a.struct_size = sizeof a;
+  a.batch = kRows, a.next_n = 1, a.k = k, a.stable = static_cast<int32_t>(state.range(2));
+  a.columns = problem.max_model_len, a.logits_stride = problem.logits_stride, a.indices_stride = k;
+  a.logits = reinterpret_cast<const float*>(logits.data());
+  a.context_lens = reinterpret_cast<const int32_t*>(lengths.data()), a.context_lens_stride = 1;
+  a.indices = reinterpret_cast<int32_t*>(indices.data());
+  apply_stress({});
+  for (auto _ : state)
+    if (mqa_top_k(&a, nullptr) != MQA_OK || hipDeviceSynchronize() != hipSuccess)
+      return state.SkipWithError(mqa_last_error());
+  state.SetItemsProcessed(state.iterations() * kRows * state.range(0));
+}
+BENCHMARK(top_k_launch)
+    ->ArgNames({"columns", "k", "stable"})
+    ->Args({32768, 2048, 0})
+    ->Args({32768, 2048, 1})
+    ->Args({2049, 2048, 1})
+    ->Unit(benchmark::kMicrosecond);
 
 mqa_paged_logits_args decode_args(int32_t batch) {
   mqa_paged_logits_args a = shape_args(resolve(decode_case(32, 2048, Lane::exact)));
