@@ -224,5 +224,12 @@ TEST(FragmentDecode, AmdFnuzBytesMadeOfFnBytesAreHalfTheirValues) {
       }
 }
 
+// What the general variant takes on a device whose matrix unit reads FN.
+TEST(FragmentDecode, FnuzWithoutAUnitThatKnowsItHasEveryValue) {
+  for (int byte = 0; byte < 256; ++byte)
+    expect_same(Amd::value_of_fnuz(static_cast<uint32_t>(byte)), decoded(static_cast<uint8_t>(byte), true),
+                byte);
+}
+
 } // namespace
 } // namespace mqa

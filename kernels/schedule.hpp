@@ -31,6 +31,9 @@ struct Schedule {
   MQA_HD static constexpr bool begins_in(Range part, int32_t before, int32_t after) {
     return part.begin >= before && part.begin < after;
   }
+  MQA_HD static constexpr int64_t sequence_of(int64_t first_of_window, int index) {
+    return first_of_window + index;
+  }
   // The sequence's own chunks [0, after - before) that belong to the part.
   MQA_HD static constexpr Range part_of_sequence(Range part, int32_t before, int32_t after) {
     return {most(part.begin, before) - before, least(part.end, after) - before};

@@ -74,7 +74,7 @@ __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, 
         const int32_t before = Arch::uniform(window.before[i]);
         if (before >= part.end) break;
         const Range mine = S::part_of_sequence(part, before, Arch::uniform(window.before[i + 1]));
-        const Place here{start + i, 0, at.thread, at.lane, at.wave};
+        const Place here{S::sequence_of(start, i), 0, at.thread, at.lane, at.wave};
         if (mine.begin < mine.end) visit(Arch::reread(a), here, mine);
       }
     share = S::seen_from_next(share, count);
