@@ -9,8 +9,9 @@ namespace mqalab {
 std::span<const Fault> faults() {
   static const std::vector<Fault> sorted = [] {
     std::vector<Fault> all;
-    for (const auto& part : {address_faults(), layout_faults(), mask_faults(), number_faults(),
-                             block_faults(), deep_faults(), cache_faults(), top_k_faults(), form_faults()})
+    for (const auto& part :
+         {address_faults(), layout_faults(), mask_faults(), number_faults(), block_faults(), deep_faults(),
+          cache_faults(), top_k_faults(), form_faults(), variant_faults()})
       all.insert(all.end(), part.begin(), part.end());
     std::ranges::sort(all, {}, &Fault::name);
     return all;
