@@ -11,7 +11,19 @@ void add_around(std::vector<int64_t>& values, int64_t centre, int64_t distance =
 
 int64_t draw_heads(Random& random) {
   if (random.chance(50)) return random.pick({8, 16, 24, 32, 40, 64, 72, 128});
-  return 8 * random.between(1, 16);
+  if (random.chance(80)) return 8 * random.between(1, 16);
+  return random.pick({1, 3, 5, 12, 17, 31, 65, 100, 130, 200, 256, 1000});
+}
+
+int64_t draw_head_dim(Random& random) {
+  return random.chance(90) ? random.pick({32, 64, 128, 128}) : 16 * random.between(1, 16);
+}
+
+// At a power of two, at what models use, or at the number of candidates, where a selection becomes whole.
+int64_t draw_k(const Case& c, Random& random) {
+  if (random.chance(40))
+    return std::clamp<int64_t>(longest_context(c) + random.between(-1, 1), 1, kMostSelected);
+  return random.pick({1, 1, 2, 3, 5, 8, 31, 32, 33, 64, 100, 256, 512, 1000, 2048, 2048, 4095, 4096});
 }
 
 int64_t draw_block_size(Random& random) {
@@ -40,16 +52,22 @@ int64_t draw_padded(int64_t dense, Random& random) {
 
 int64_t draw_stride(const Case& c, std::string_view name, Random& random) {
   const Shape& s = c.shape;
-  const int64_t table_columns = (s.max_model_len + std::max(s.block_size, 1) - 1) / std::max(s.block_size, 1);
+  const int64_t block = std::max(s.block_size, 1), columns = s.max_model_len;
   const int64_t head = std::max<int64_t>(c.strides.q[2], s.head_dim),
                 next = std::max(c.strides.q[1], head * s.heads);
   if (name == "strides.q[2]") return draw_padded(s.head_dim, random);
   if (name == "strides.q[1]") return draw_padded(head * s.heads, random);
   if (name == "strides.q[0]") return draw_padded(next * s.next_n, random);
   if (name == "strides.weights") return draw_padded(s.heads, random);
-  if (name == "strides.block_table") return draw_padded(table_columns, random);
-  if (name == "strides.logits") return draw_padded(s.max_model_len, random);
-  return (draw_padded(int64_t{s.block_size} * (s.head_dim + 4), random) + 3) / 4 * 4;
+  if (name == "strides.block_table") return draw_padded((columns + block - 1) / block, random);
+  if (name == "strides.logits") return draw_padded(columns, random);
+  if (name == "strides.logits_head")
+    return draw_padded(rows(c) * std::max(c.strides.logits, columns), random);
+  if (name == "strides.keys") return draw_padded(s.head_dim, random);
+  if (name == "strides.key_scales") return draw_padded(1, random);
+  if (name == "strides.indices") return draw_padded(c.selection.k, random);
+  const int64_t bytes = c.op == Operation::prefill_logits ? s.head_dim : block * (s.head_dim + 4);
+  return (draw_padded(bytes, random) + 3) / 4 * 4;
 }
 
 } // namespace
@@ -63,6 +81,7 @@ std::vector<int64_t> context_boundaries(const Case& c, int64_t most) {
   for (const int64_t chunks : {int64_t{1}, int64_t{2}, int64_t{3}, split - 1, split, split + 1, 2 * split})
     add_around(values, chunks * chunk, 2);
   add_around(values, kIndexTopk);
+  if (has_meaning(c.op, "top_k.k")) add_around(values, c.selection.k);
   add_around(values, c.shape.max_model_len);
   for (int64_t power = 8; power <= most; power *= 2) add_around(values, power);
   std::sort(values.begin(), values.end());
@@ -88,12 +107,17 @@ int64_t draw_field(const Case& c, const Field& f, Random& random) {
   if (name == "batch") return random.pick({0, 1, 1, 2, 2, 3, 4, 5, 8, 9, 17, 33, 64, 65});
   if (name == "next_n") return random.pick({1, 1, 2, 2, 3, 4, 5, 6, 7, 8});
   if (name == "heads") return draw_heads(random);
-  if (name == "head_dim") return random.pick({32, 64, 128, 128});
+  if (name == "head_dim") return draw_head_dim(random);
   if (name == "block_size") return draw_block_size(random);
   if (name == "max_model_len") return std::max<int64_t>(draw_max_model_len(c, random), 1);
   if (name == "num_blocks") return random.chance(60) ? 0 : random.log_uniform(1, 1 << 12);
-  if (name == "layout" || name == "fp8" || name == "tail" || name == "lens_per_row")
-    return random.between(0, 1);
+  if (name == "op") return random.between(0, static_cast<int64_t>(Operation::indexer));
+  if (name == "top_k.k") return draw_k(c, random);
+  if (name == "writer.key_type") return random.between(0, MQA_KEY_FP32);
+  if (name == "writer.skip_every") return random.pick({0, 0, 0, 1, 2, 3, 7});
+  for (const std::string_view either :
+       {"layout", "fp8", "tail", "lens_per_row", "compressed", "top_k.stable", "writer.scale_format"})
+    if (name == either) return random.between(0, 1);
   if (name == "block_table.mode") return random.between(0, static_cast<int64_t>(TableMode::high));
   if (name == "block_table.padding") return random.between(0, static_cast<int64_t>(TablePadding::poisoned));
   if (name == "block_table.period") return random.pick({1, 2, 3, 4, 7});

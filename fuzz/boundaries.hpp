@@ -11,6 +11,7 @@ namespace mqalab {
 
 // The selection size of the models that use this operation: every selection is whole up to it.
 inline constexpr int64_t kIndexTopk = 2048;
+inline constexpr int64_t kMostSelected = 4096; // the largest k
 
 // Ascending, without duplicates, never negative, at most `most`.
 std::vector<int64_t> context_boundaries(const Case&, int64_t most);

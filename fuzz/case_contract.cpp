@@ -100,7 +100,7 @@ std::string illegal_strides(const Case& c, StrideRules which) {
                         {"strides.block_table", t.block_table, entries, s.batch},
                         {"strides.logits", t.logits, columns, rows(c)},
                         {"strides.logits_head", t.logits_head, extent(rows(c), logits, columns), s.heads},
-                        {"strides.kv_block", t.kv_block, block, 2},
+                        {"strides.kv_block", t.kv_block, block, s.num_blocks},
                         {"strides.keys", t.keys, s.head_dim, tokens},
                         {"strides.key_scales", t.key_scales, 1, 2},
                         {"strides.indices", t.indices, c.selection.k, rows(c)}};

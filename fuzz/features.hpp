@@ -1,7 +1,7 @@
-// What libFuzzer is told beside host edges.  Twelve axes of up to eight classes describe a check; every
-// *pair* of classes is one counter, so that libFuzzer becomes a builder of covering arrays.  Then
-// log2(error/bound) per lane, the climb towards numeric trouble.  Never timing, never anything that changes
-// from run to run.
+// What libFuzzer is told beside host edges.  Thirteen axes of up to ten classes describe a check, the
+// operation among them; every *pair* of classes is one counter, so that libFuzzer becomes a builder of
+// covering arrays.  Then log2(error/bound) per lane, the climb towards numeric trouble.  Never timing, never
+// anything that changes from run to run.
 #pragma once
 #include "fuzz/case.hpp"
 #include "fuzz/oracle.hpp"
@@ -14,18 +14,19 @@
 
 namespace mqalab {
 
-inline constexpr int kAxes = 12, kClasses = 8;
-inline constexpr int kPairs = kAxes * (kAxes - 1) / 2 * kClasses * kClasses; // 4224
+inline constexpr int kAxes = 13, kClasses = 10;
+inline constexpr uint8_t kNoClass = 255; // of an axis that the operation does not know
+inline constexpr int kPairs = kAxes * (kAxes - 1) / 2 * kClasses * kClasses; // 7800
 inline constexpr int kErrorBuckets = 16;
 inline constexpr int kFeatureBytes = kPairs + 3 * kErrorBuckets;
 
 struct Axis {
-  std::string_view name;
+  std::string_view name, field;                   // the field of the case that it is about
   std::array<std::string_view, kClasses> classes; // empty: not used
 };
 std::span<const Axis, kAxes> axes();
 
-// The class of the case on every axis.
+// The class of the case on every axis, or kNoClass.
 std::array<uint8_t, kAxes> classify(const Problem&, const Case&, const mqa_config& launched);
 // One-hot into `counters` (kFeatureBytes of them).
 void count_features(std::span<uint8_t> counters, const std::array<uint8_t, kAxes>& classes, const Case&,

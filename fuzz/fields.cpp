@@ -140,7 +140,7 @@ constexpr Meaning kMeanings[] = {
     {"block_table.seed", kSlots},
     {"block_table.period", kSlots},
     {"block_table.set", kSlots},
-    {"data.set", kLogits | kGather | kIndexer},
+    {"data.set", kLogits | kWrite | kGather | kIndexer},
     {"config.variant", kLogits | kIndexer},
     {"config.chunk_k", kLogits | kIndexer},
     {"config.split_kv", kLogits | kIndexer},
@@ -170,6 +170,26 @@ void drop_meaningless(Case& c) {
   if (!has_meaning(c.op, "starts")) c.shape.starts.clear();
   if (!has_meaning(c.op, "block_table.set")) c.block_table.set.clear();
   if (!has_meaning(c.op, "data.set")) c.data.overrides.clear();
+}
+
+bool has_fast_head_dim(const Case& c) {
+  return c.shape.head_dim == 32 || c.shape.head_dim == 64 || c.shape.head_dim == 128;
+}
+bool runs_general(const Case& c) {
+  return c.config.variant == MQA_VARIANT_GENERAL ||
+         (c.config.variant == MQA_VARIANT_AUTO && !has_fast_head_dim(c));
+}
+
+int64_t visible_tokens(const Case& c, int64_t least) {
+  const Shape& s = c.shape;
+  const int64_t most = s.max_model_len;
+  int64_t tokens = 0;
+  for (size_t i = 0; i < s.context_lens.size(); ++i) {
+    const int64_t first = i < s.starts.size() ? std::max(s.starts[i], 0) : 0, last = s.context_lens[i];
+    const int64_t seen = s.compressed ? last - first : std::min(last, most) - std::min(first, most);
+    tokens += std::clamp(seen, least, std::max(most, least));
+  }
+  return s.lens_per_row ? tokens : tokens * s.next_n;
 }
 
 int64_t longest_context(const Case& c) {

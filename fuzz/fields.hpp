@@ -42,6 +42,13 @@ bool has_meaning(Operation, std::string_view field);
 // Brings every field without meaning for the operation to its default.
 void drop_meaningless(Case&);
 
+// 32, 64 and 128: what the matrix-unit kernels are built for.
+bool has_fast_head_dim(const Case&);
+// The slow path: asked for, or what is left for the head_dim.
+bool runs_general(const Case&);
+// Tokens that all rows see together, no row fewer than `least`: near enough for costs.
+int64_t visible_tokens(const Case&, int64_t least = 0);
+
 // Longest context length; 0 when there is none.
 int64_t longest_context(const Case&);
 int64_t rows(const Case&);

@@ -1,5 +1,6 @@
 #include "fuzz/fleet.hpp"
 #include "fuzz/disk.hpp"
+#include "fuzz/fault_fit.hpp"
 #include "fuzz/features.hpp"
 #include "fuzz/fields.hpp"
 #include "fuzz/generator.hpp"
@@ -27,8 +28,8 @@ Fleet::Fleet(const CampaignOptions& options) : options_(options), folder_(option
     std::filesystem::create_directories(seeds);
     Random random(options_.seed + static_cast<uint64_t>(number) * 0x10001u);
     for (int i = 0; i < kSeedCases; ++i) {
-      Case c = generate_case(random);
-      if (options_.fault) fit_fault_instances(c);
+      Case c = options_.fault ? generate_case(random, operation_of(*options_.fault)) : generate_case(random);
+      if (options_.fault) fit_fault(c, *options_.fault);
       const auto record = encode(c);
       write_whole(seeds / fmt::format("{:02}", i),
                   {reinterpret_cast<const char*>(record.data()), record.size()});

@@ -1,5 +1,6 @@
 #include "fuzz/gate.hpp"
 #include "fuzz/case_names.hpp"
+#include "fuzz/fault_fit.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/must_pass.hpp"
 
@@ -69,6 +70,7 @@ private:
     const Verdict verdict = check_(c, fault);
     row.verdict = name(verdict.verdict);
     row.lane = name_of(c.data.lane);
+    row.op = name_of(c.op);
     return verdict;
   }
 
@@ -98,8 +100,8 @@ private:
   void kill_with_generated(GateRow& row, const Fault& fault, std::string verdict, std::string lane) {
     Random random(options_.seed);
     for (int64_t i = 1; i <= options_.most_generated && !stopped(); ++i) {
-      Case c = generate_case(random);
-      fit_fault_instances(c);
+      Case c = generate_case(random, operation_of(fault));
+      fit_fault(c, fault);
       if (!is_finding(check(row, c, &fault).verdict)) continue;
       if (is_finding(check_(c, nullptr).verdict))
         continue; // the production kernel fails, too: no merit of the fault's
@@ -117,8 +119,8 @@ private:
     row.passed = spared(row, case_from_json(control.witness, std::string(control.name)), &control);
     Random random(options_.seed);
     for (int64_t i = 0; !options_.quick && row.passed && i < options_.survive_cases && !stopped(); ++i) {
-      Case c = generate_case(random);
-      fit_fault_instances(c);
+      Case c = generate_case(random, operation_of(control));
+      fit_fault(c, control);
       c.data.lane = Lane::numeric; // the lane in which a control is inside the bound
       row.passed = spared(row, c, &control);
     }

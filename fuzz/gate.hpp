@@ -24,6 +24,7 @@ struct GateRow {
   std::string verdict;           // of the deciding case
   std::string expected;
   std::string lane;    // of the deciding case
+  std::string op;      // of the last case
   std::string message; // why not passed
   double seconds = 0;
 };

@@ -29,11 +29,11 @@ std::string score(const Gate& gate, GateKind kind, std::string_view verb) {
 } // namespace
 
 std::string gate_table(const Gate& gate) {
-  std::string text = fmt::format("{:<12} {:<52} {:<26} {:<10} {:<8} {:>8}\n", "", "what", "killed by / cases",
-                                 "verdict", "lane", "seconds");
+  std::string text = fmt::format("{:<12} {:<52} {:<26} {:<26} {:<10} {:<8} {:>8}\n", "", "what", "operation",
+                                 "killed by / cases", "verdict", "lane", "seconds");
   for (const GateRow& row : gate.rows) {
-    text += fmt::format("{:<12} {:<52} {:<26} {:<10} {:<8} {:>8.3f}{}\n", name(row.kind), row.name,
-                        kills(row), row.verdict, row.lane, row.seconds,
+    text += fmt::format("{:<12} {:<52} {:<26} {:<26} {:<10} {:<8} {:>8.3f}{}\n", name(row.kind), row.name,
+                        row.op, kills(row), row.verdict, row.lane, row.seconds,
                         row.passed   ? ""
                         : row.judged ? "  FAILED"
                                      : "  -");
@@ -54,6 +54,7 @@ std::string to_json(const Gate& gate, int indent) {
   for (const GateRow& row : gate.rows)
     rows.push_back({{"kind", name(row.kind)},
                     {"name", row.name},
+                    {"operation", row.op},
                     {"passed", row.passed},
                     {"judged", row.judged},
                     {"witness_killed", row.witness_killed},

@@ -1,6 +1,8 @@
 // Generator, repair and mutator: every case legal and affordable, boundaries really drawn, data lanes in
 // their shares.
 #include "fuzz/boundaries.hpp"
+#include "fuzz/case_names.hpp"
+#include "fuzz/fault_fit.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/mutator.hpp"
 #include "fuzz/repair.hpp"
@@ -24,6 +26,92 @@ TEST(Generator, EveryCaseIsLegalAndAffordable) {
     ASSERT_EQ(why_illegal(c), "") << "seed " << seed;
     ASSERT_LE(work(c), 5 * kUsualWork) << "seed " << seed;
   }
+}
+
+TEST(Generator, EveryOperationIsDrawnInItsShareAndIsLegal) {
+  std::vector<int> count(kOperationNames.size(), 0);
+  Random random(17);
+  for (int i = 0; i < 4000; ++i) ++count[static_cast<size_t>(generate_case(random).op)];
+  const std::vector<int> percent{45, 8, 7, 4, 4, 10, 8, 5, 4, 5};
+  for (size_t op = 0; op < count.size(); ++op)
+    EXPECT_NEAR(count[op] / 40.0, percent[op], 2.5) << kOperationNames[op];
+  for (size_t op = 0; op < count.size(); ++op)
+    for (int i = 0; i < 300; ++i) {
+      const Case c = generate_case(random, static_cast<Operation>(op));
+      ASSERT_EQ(static_cast<size_t>(c.op), op);
+      ASSERT_EQ(why_illegal(c), "") << to_json(c);
+      ASSERT_LE(work(c), 5 * kUsualWork) << to_json(c);
+    }
+}
+
+// Of 1000 generated cases, those for which the predicate holds.
+template <class Predicate> int count_of(Operation op, Predicate predicate) {
+  Random random(23);
+  int count = 0;
+  for (int i = 0; i < 1000; ++i) count += predicate(generate_case(random, op));
+  return count;
+}
+
+TEST(Generator, PrefillRowsAreOfEveryKind) {
+  const auto with_row = [](auto holds) {
+    return count_of(Operation::prefill_logits, [&](const Case& c) {
+      const Problem p = resolve(c);
+      for (int64_t r = 0; r < p.rows(); ++r)
+        if (holds(p, int64_t{p.row_starts[r]}, int64_t{p.context_lens[r]})) return true;
+      return false;
+    });
+  };
+  EXPECT_GT(with_row([](const Problem&, int64_t start, int64_t end) { return start == end; }), 30);
+  EXPECT_GT(with_row([](const Problem&, int64_t start, int64_t end) { return start > end; }), 30);
+  EXPECT_GT(with_row([](const Problem& p, int64_t, int64_t end) { return end > p.num_blocks; }), 30);
+  EXPECT_GT(with_row([](const Problem&, int64_t start, int64_t) { return start < 0; }), 10);
+  EXPECT_GT(with_row([](const Problem&, int64_t start, int64_t) { return start > 0; }), 300);
+  EXPECT_GT(with_row([](const Problem&, int64_t, int64_t end) { return end == INT32_MIN; }), 3);
+  EXPECT_GT(with_row([](const Problem& p, int64_t start, int64_t end) {
+              return p.compressed && std::min(end, p.num_blocks) - start > p.max_model_len;
+            }),
+            20);
+  EXPECT_GT(count_of(Operation::prefill_logits, [](const Case& c) { return c.shape.starts.empty(); }), 100);
+  EXPECT_GT(count_of(Operation::prefill_logits, [](const Case& c) { return c.shape.next_n > 16; }), 100);
+}
+
+TEST(Generator, SlowShapesAndCrowdsAreDrawnNowAndThen) {
+  const Operation op = Operation::paged_logits;
+  const auto odd = [](const Case& c) { return c.shape.heads % 8 != 0; };
+  const auto slow = [](const Case& c) { return runs_general(c); };
+  const auto crowd = [](const Case& c) {
+    return c.shape.batch > 200 && c.config.variant == MQA_VARIANT_SCHEDULED;
+  };
+  EXPECT_GT(count_of(op, odd), 40);
+  EXPECT_GT(count_of(op, slow), 100);
+  EXPECT_LT(count_of(op, slow), 400);
+  EXPECT_GT(count_of(op, crowd), 5);
+}
+
+TEST(Generator, AsksForNoVariantThatCannotServeTheForm) {
+  EXPECT_EQ(count_of(Operation::prefill_logits,
+                     [](const Case& c) {
+                       return c.config.variant == MQA_VARIANT_DIRECT ||
+                              c.config.variant == MQA_VARIANT_SCHEDULED;
+                     }),
+            0);
+  EXPECT_EQ(count_of(Operation::per_head_logits,
+                     [](const Case& c) { return c.config.variant == MQA_VARIANT_SCHEDULED; }),
+            0);
+  EXPECT_GT(count_of(Operation::ragged_logits,
+                     [](const Case& c) { return c.config.variant == MQA_VARIANT_SCHEDULED; }),
+            50);
+}
+
+TEST(FaultFit, EveryFaultGetsCasesOfItsOwnOperation) {
+  Random random(29);
+  for (const Fault& fault : faults())
+    for (int i = 0; i < 5; ++i) {
+      Case c = generate_case(random);
+      fit_fault(c, fault);
+      ASSERT_EQ(c.op, operation_of(fault)) << fault.name;
+      ASSERT_EQ(why_illegal(c), "") << fault.name;
+    }
 }
 
 TEST(Generator, LanesKeepTheirShares) {

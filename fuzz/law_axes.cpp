@@ -60,6 +60,17 @@ std::vector<int64_t> column_samples(const Case& c) {
   return values;
 }
 
+std::vector<int64_t> k_samples(const Case& c) {
+  std::vector<int64_t> values = every(1, 17, 1);
+  for (const int64_t centre :
+       {int64_t{32}, int64_t{64}, int64_t{256}, int64_t{c.selection.k}, longest_context(c)})
+    for (int64_t d = -2; d <= 2; ++d) values.push_back(centre + d);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::erase_if(values, [](int64_t value) { return value < 1 || value > kMostSelected; });
+  return values;
+}
+
 std::optional<Case> with_batch(const Case& c, int64_t value) {
   return changed(c, [&](Case& r) {
     r.shape.batch = static_cast<int32_t>(value);
@@ -83,6 +94,20 @@ template <auto Part, auto Member> std::optional<Case> with_member(const Case& c,
 }
 template <auto Part, auto Member> int64_t member(const Case& c) { return c.*Part.*Member; }
 
+// ---- starts: all together, the ranges keep their lengths ----
+int64_t largest_start(const Case& c) {
+  const auto& starts = c.shape.starts;
+  return starts.empty() ? 0 : std::max(*std::max_element(starts.begin(), starts.end()), 0);
+}
+std::optional<Case> with_start(const Case& c, int64_t value) {
+  return changed(c, [&](Case& r) {
+    const int64_t shift = value - largest_start(c);
+    for (int32_t& start : r.shape.starts) start = static_cast<int32_t>(std::max<int64_t>(start + shift, 0));
+    for (int32_t& end : r.shape.context_lens) end = static_cast<int32_t>(std::max<int64_t>(end + shift, 0));
+    if (!r.shape.compressed) r.shape.max_model_len = std::max<int64_t>(r.shape.max_model_len + shift, 1);
+  });
+}
+
 const std::array kSampled{
     LawAxis{"context", longest_context, with_context, context_samples},
     LawAxis{"max_model_len", member<&Case::shape, &Shape::max_model_len>,
@@ -92,9 +117,14 @@ const std::array kSampled{
     LawAxis{"batch", member<&Case::shape, &Shape::batch>, with_batch,
             [](const Case&) { return every(1, 9, 1); }},
     LawAxis{"heads", member<&Case::shape, &Shape::heads>, with_member<&Case::shape, &Shape::heads>,
-            [](const Case&) { return every(8, 128, 8); }},
+            [](const Case& c) {
+              return c.shape.heads % 8 ? every(std::max(c.shape.heads - 16, 1), c.shape.heads + 16, 1)
+                                       : every(8, 128, 8);
+            }},
     LawAxis{"head_dim", member<&Case::shape, &Shape::head_dim>, with_member<&Case::shape, &Shape::head_dim>,
-            [](const Case&) { return std::vector<int64_t>{32, 64, 128}; }},
+            [](const Case& c) {
+              return has_fast_head_dim(c) ? std::vector<int64_t>{32, 64, 128} : every(16, 256, 16);
+            }},
     LawAxis{"block_size", member<&Case::shape, &Shape::block_size>, with_block_size,
             [](const Case&) { return std::vector<int64_t>{1, 16, 32, 48, 64, 128, 256}; }},
     LawAxis{"split_kv", member<&Case::config, &mqa_config::split_kv>,
@@ -103,6 +133,11 @@ const std::array kSampled{
               return c.config.split_kv == 0 ? std::vector<int64_t>{}
                                             : every(1, 9, 1); // automatic is not a number of splits
             }},
+    LawAxis{
+        "top_k.k", member<&Case::selection, &Selection::k>, with_member<&Case::selection, &Selection::k>,
+        [](const Case& c) { return has_meaning(c.op, "top_k.k") ? k_samples(c) : std::vector<int64_t>{}; }},
+    LawAxis{"start", largest_start, with_start,
+            [](const Case& c) { return c.shape.starts.empty() ? std::vector<int64_t>{} : every(0, 80, 1); }},
 };
 
 // ---- products ----
@@ -115,6 +150,15 @@ std::optional<Case> with_last_row(const Case& c, int64_t value) {
 }
 int64_t last_sequence(const Case& c) { return c.shape.batch - 1; }
 std::optional<Case> with_last_sequence(const Case& c, int64_t value) { return with_batch(c, value + 1); }
+int64_t last_head(const Case& c) { return c.shape.heads - 1; }
+std::optional<Case> with_last_head(const Case& c, int64_t value) {
+  return changed(c, [&](Case& r) { r.shape.heads = static_cast<int32_t>(value + 1); });
+}
+// Of one sequence: the tokens of several are not one row of keys.
+int64_t last_token(const Case& c) { return c.shape.batch == 1 ? longest_context(c) - 1 : 0; }
+std::optional<Case> with_last_token(const Case& c, int64_t value) {
+  return c.shape.batch == 1 ? with_context(c, value + 1) : std::nullopt;
+}
 int64_t last_block(const Case& c) { return resolve_shape(c).num_blocks - 1; }
 std::optional<Case> with_last_block(const Case& c, int64_t value) {
   return changed(c, [&](Case& r) { r.shape.num_blocks = value + 1; });
@@ -136,6 +180,26 @@ const std::array kProducts{
                 axis(
                     "weights_stride", [](const Case& c) { return resolve_shape(c).weights_stride; },
                     with_member<&Case::strides, &Strides::weights>),
+                4},
+    ProductAxes{axis("row", last_row, with_last_row),
+                axis(
+                    "indices_stride", [](const Case& c) { return resolve_shape(c).indices_stride; },
+                    with_member<&Case::strides, &Strides::indices>),
+                4},
+    ProductAxes{axis("head", last_head, with_last_head),
+                axis(
+                    "logits_stride_head", [](const Case& c) { return resolve_shape(c).logits_stride_head; },
+                    with_member<&Case::strides, &Strides::logits_head>),
+                4},
+    ProductAxes{axis("token", last_token, with_last_token),
+                axis(
+                    "keys_stride", [](const Case& c) { return resolve_shape(c).keys_stride; },
+                    with_member<&Case::strides, &Strides::keys>),
+                1},
+    ProductAxes{axis("token", last_token, with_last_token),
+                axis(
+                    "key_scales_stride", [](const Case& c) { return resolve_shape(c).key_scales_stride; },
+                    with_member<&Case::strides, &Strides::key_scales>),
                 4},
     ProductAxes{axis("sequence", last_sequence, with_last_sequence),
                 axis(

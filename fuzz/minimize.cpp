@@ -10,8 +10,9 @@
 namespace mqalab {
 namespace {
 
-// head_dim 128 whatever the case says: it is the default, and not a size to shrink.
+// head_dim 128 whatever the case says, and never fewer than 8 heads: the defaults are not sizes to shrink.
 constexpr int64_t kUsualToken_bytes = 128 + 4;
+constexpr int64_t kUsualHeads = 8;
 
 class Search {
 public:
@@ -68,14 +69,6 @@ private:
   Minimized result_;
 };
 
-// An empty row counts as one token: it is not simpler than a row of one.
-int64_t visible_tokens(const Case& c) {
-  int64_t tokens = 0;
-  for (const int32_t length : c.shape.context_lens)
-    tokens += std::clamp<int64_t>(length, 1, c.shape.max_model_len);
-  return c.shape.lens_per_row ? tokens : tokens * c.shape.next_n;
-}
-
 // A stride weighs half: it costs no memory, so few rows or blocks far apart are simpler than many close
 // together.
 double log_sizes(const Case& c) {
@@ -84,6 +77,7 @@ double log_sizes(const Case& c) {
     sum += std::log2(1.0 + std::abs(static_cast<double>(f.get(c)))) *
            (f.name.starts_with("strides.") ? 0.5 : 1.0);
   for (const int32_t length : c.shape.context_lens) sum += std::log2(2.0 + std::abs(length - 1.0));
+  for (const int32_t start : c.shape.starts) sum += std::log2(2.0 + std::abs(static_cast<double>(start)));
   return sum;
 }
 
@@ -92,9 +86,12 @@ double log_sizes(const Case& c) {
 CaseCost cost(const Case& c) {
   const Shape& s = c.shape;
   CaseCost result;
-  const int64_t row_bytes = s.heads * kUsualToken_bytes + 4 * s.max_model_len;
+  const int64_t heads = std::max<int64_t>(s.heads, kUsualHeads);
+  const int64_t planes = has_meaning(c.op, "strides.logits_head") ? heads : 1;
+  const int64_t row_bytes = heads * kUsualToken_bytes + 4 * (planes * s.max_model_len + c.selection.k);
+  // An empty row counts as one token: it is not simpler than a row of one.
   result.bytes_touched =
-      rows(c) * row_bytes + (visible_tokens(c) + s.block_size) * kUsualToken_bytes + 4 * s.batch;
+      rows(c) * row_bytes + (visible_tokens(c, 1) + s.block_size) * kUsualToken_bytes + 4 * s.batch;
   result.non_default = non_default_fields(c);
   result.log_sizes = log_sizes(c);
   return result;

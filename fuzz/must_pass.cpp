@@ -3,6 +3,7 @@
 #include "fuzz/must_pass.hpp"
 
 #include <array>
+#include <vector>
 
 namespace mqalab {
 namespace {
@@ -149,6 +150,14 @@ constexpr std::array kCases{
 
 } // namespace
 
-std::span<const MustPass> must_pass_cases() { return kCases; }
+std::span<const MustPass> must_pass_cases() {
+  static const std::vector<MustPass> all = [] {
+    std::vector<MustPass> joined(kCases.begin(), kCases.end());
+    const auto forms = must_pass_forms();
+    joined.insert(joined.end(), forms.begin(), forms.end());
+    return joined;
+  }();
+  return all;
+}
 
 } // namespace mqalab

@@ -12,6 +12,8 @@ struct MustPass {
   std::string_view name; // what is odd about it
   const char* json;      // the case
 };
+// All of them: what must_pass.cpp has, then the other parts of the list, one a file.
 std::span<const MustPass> must_pass_cases();
+std::span<const MustPass> must_pass_forms();
 
 } // namespace mqalab

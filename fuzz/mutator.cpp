@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace mqalab {
 namespace {
@@ -12,10 +13,12 @@ namespace {
 constexpr int64_t kMostContext = 9000;
 constexpr int kIllegalPercent = 1;
 
-// Shape and configuration choose the kernel's paths; the many strides and seeds would crowd them out.
-const Field& any_field(Random& random) {
+// Of those that the operation knows.  Shape and configuration choose the kernel's paths; the many strides and
+// seeds would crowd them out.  The operation itself changes by a move of its own.
+const Field& any_field(const Case& c, Random& random) {
   while (true) {
     const Field& f = random.pick(fields());
+    if (f.name == "op" || !has_meaning(c.op, f.name)) continue;
     if (f.group == FieldGroup::shape || f.group == FieldGroup::config || random.chance(40)) return f;
   }
 }
@@ -26,13 +29,25 @@ int32_t& any_length(Case& c, Random& random) {
   return lens[static_cast<size_t>(random.between(0, static_cast<int64_t>(lens.size()) - 1))];
 }
 
+int32_t* any_start(Case& c, Random& random) {
+  if (!has_meaning(c.op, "starts")) return nullptr;
+  auto& starts = c.shape.starts;
+  if (starts.empty()) {
+    c.shape.lens_per_row = true;
+    fit_lengths(c);
+    starts.assign(static_cast<size_t>(rows(c)), 0);
+  }
+  if (starts.empty()) return nullptr;
+  return &starts[static_cast<size_t>(random.between(0, static_cast<int64_t>(starts.size()) - 1))];
+}
+
 void field_to_boundary(Case& c, Random& random) {
-  const Field& f = any_field(random);
+  const Field& f = any_field(c, random);
   f.set(c, draw_field(c, f, random));
 }
 
 void field_nudged(Case& c, Random& random) {
-  const Field& f = any_field(random);
+  const Field& f = any_field(c, random);
   const int64_t value = f.get(c);
   if (value > INT32_MAX) return; // a seed or a huge stride: nothing is near it
   f.set(c, random.pick(
@@ -40,7 +55,7 @@ void field_nudged(Case& c, Random& random) {
 }
 
 void field_reset(Case& c, Random& random) {
-  const Field& f = any_field(random);
+  const Field& f = any_field(c, random);
   f.set(c, f.smallest);
 }
 
@@ -87,6 +102,28 @@ void rows_times_stride(Case& c, Random& random) {
     break;
   }
 }
+void start_to_boundary(Case& c, Random& random) {
+  if (int32_t* start = any_start(c, random))
+    *start = static_cast<int32_t>(draw_context(c, random, kMostContext));
+}
+// Ranges of one key, of none, and the wrong way round.
+void start_near_end(Case& c, Random& random) {
+  int32_t* start = any_start(c, random);
+  if (!start) return;
+  const size_t row = static_cast<size_t>(start - c.shape.starts.data());
+  *start = static_cast<int32_t>(
+      std::clamp<int64_t>(int64_t{c.shape.context_lens[row]} + random.between(-3, 1), INT32_MIN, INT32_MAX));
+}
+void starts_dropped(Case& c, Random&) { c.shape.starts.clear(); }
+// k = candidates + d: where a selection becomes whole.
+void k_near_candidates(Case& c, Random& random) {
+  if (!has_meaning(c.op, "top_k.k")) return;
+  c.selection.k = static_cast<int32_t>(
+      std::clamp<int64_t>(any_length(c, random) + random.between(-2, 2), 1, kMostSelected));
+}
+void another_operation(Case& c, Random& random) {
+  c.op = static_cast<Operation>(draw_field(c, field("op"), random));
+}
 void heads_near_tile(Case& c, Random& random) {
   c.shape.heads =
       static_cast<int32_t>(random.pick({16, 32, 64}) * random.between(1, 4) + random.pick({-8, 0, 8}));
@@ -100,7 +137,7 @@ void another_lane(Case& c, Random& random) {
     field(name).set(c, draw_field(c, field(name), random));
 }
 void fresh_case(Case& c, Random& random) { c = generate_case(random); }
-void large_offset(Case& c, Random& random) { c = generate_large_offset_case(random); }
+void large_offset(Case& c, Random& random) { c = generate_large_offset_case(random, c.op); }
 
 struct Move {
   int weight;
@@ -112,7 +149,9 @@ constexpr std::array kMoves{
     Move{3, lengths_equal},      Move{9, context_on_chunk},     Move{4, context_on_split},
     Move{5, context_on_block},   Move{6, columns_near_context}, Move{2, rows_times_stride},
     Move{4, heads_near_tile},    Move{9, another_config},       Move{3, another_lane},
-    Move{8, fresh_case},         Move{1, large_offset},
+    Move{8, fresh_case},         Move{1, large_offset},         Move{3, start_to_boundary},
+    Move{3, start_near_end},     Move{1, starts_dropped},       Move{3, k_near_candidates},
+    Move{2, another_operation},
 };
 
 void apply_weighted(Case& c, Random& random) {
@@ -132,18 +171,28 @@ void word_from_engine(Case& c, Random& random, const WordMutation& word) {
         std::min<uint64_t>(word(static_cast<uint32_t>(length)) & UINT32_MAX, kMostContext));
     return;
   }
-  const Field& f = any_field(random);
+  const Field& f = any_field(c, random);
   f.set(c, static_cast<int64_t>(word(static_cast<uint64_t>(f.get(c))) & INT64_MAX));
 }
 
 // A field just outside its legal range: the library must refuse it with a reason, and launch nothing.
+struct Illegal {
+  std::string_view field;
+  std::vector<int64_t> values;
+};
 void make_illegal(Case& c, Random& random) {
-  switch (random.between(0, 4)) {
-  case 0: c.shape.heads += static_cast<int32_t>(random.between(1, 7)); break;
-  case 1: c.shape.head_dim = static_cast<int32_t>(random.pick({0, 16, 48, 96, 256})); break;
-  case 2: c.shape.block_size = static_cast<int32_t>(random.pick({-1, 0, 2, 8, 24, 1040})); break;
-  case 3: c.config.chunk_k = random.pick({32, 100, 8192}); break;
-  default: c.strides.logits = std::max<int64_t>(c.shape.max_model_len - 1, 1); break;
+  const std::array kinds{Illegal{"heads", {-8, 0, 1025}},
+                         Illegal{"head_dim", {0, 8, 40, 100, 272}},
+                         Illegal{"block_size", {-1, 0, 2, 8, 24, 1040}},
+                         Illegal{"config.chunk_k", {32, 100, 8192}},
+                         Illegal{"config.variant", {-1, 6}},
+                         Illegal{"strides.logits", {-1}},
+                         Illegal{"strides.kv_block", {2, -4}},
+                         Illegal{"top_k.k", {-1, 0, 4097}}};
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const Illegal& kind = kinds[static_cast<size_t>(random.between(0, kinds.size() - 1))];
+    if (!has_meaning(c.op, kind.field)) continue;
+    return field(kind.field).set(c, random.pick(std::span<const int64_t>(kind.values)));
   }
 }
 
@@ -166,12 +215,13 @@ Case mutate(const Case& parent, Random& random, const WordMutation& word) {
 
 Case cross(const Case& mother, const Case& father, Random& random) {
   Case child = mother;
-  for (const FieldGroup group :
-       {FieldGroup::shape, FieldGroup::strides, FieldGroup::table, FieldGroup::data, FieldGroup::config}) {
+  for (const FieldGroup group : {FieldGroup::operation, FieldGroup::shape, FieldGroup::strides,
+                                 FieldGroup::table, FieldGroup::data, FieldGroup::config}) {
     if (random.chance(50)) continue;
     for (const Field& f : fields())
       if (f.group == group) f.set(child, f.get(father));
-    if (group == FieldGroup::shape) child.shape.context_lens = father.shape.context_lens;
+    if (group == FieldGroup::shape)
+      child.shape.context_lens = father.shape.context_lens, child.shape.starts = father.shape.starts;
     if (group == FieldGroup::table) child.block_table.set = father.block_table.set;
     if (group == FieldGroup::data) child.data.overrides = father.data.overrides;
   }

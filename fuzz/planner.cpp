@@ -4,6 +4,7 @@
 //   mqalab-fuzzer CORPUS... [libFuzzer flags] --out=DIR --worker=N [--fault=NAME]
 //   [--guide=both|edges|pairs|none]
 #include "fuzz/disk.hpp"
+#include "fuzz/fault_fit.hpp"
 #include "fuzz/features.hpp"
 #include "fuzz/found.hpp"
 #include "fuzz/generator.hpp"
@@ -181,9 +182,8 @@ uint64_t word_from_engine(uint64_t word) {
   return word;
 }
 
-// Faults are built for head_dim 128 with staged queries only; other cases would be refused and prove nothing.
 size_t put(Case c, uint8_t* out, size_t max_size) {
-  if (planner->fault) fit_fault_instances(c);
+  if (planner->fault) fit_fault(c, *planner->fault);
   const std::vector<uint8_t> record = encode(c);
   if (record.size() > max_size) return 0;
   std::memcpy(out, record.data(), record.size());

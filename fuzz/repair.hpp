@@ -10,7 +10,10 @@ namespace mqalab {
 int64_t work(const Case&);
 inline constexpr int64_t kUsualWork = 2'000'000;
 
-// Lengths fit batch and next_n, sizes are multiples of what they must be, too small strides become dense.
+// Everything at its default, and what the operation wants in its place where that is illegal.
+Case smallest_case(Operation);
+
+// Lengths and starts fit batch and next_n, sizes are multiples of what they must be, too small strides become dense.
 void fit_lengths(Case&);
 void repair(Case&);
 // Halves the dearest axis until work(c) <= limit.

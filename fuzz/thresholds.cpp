@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kSigned32 = int64_t{1} << 31, kUnsigned32 = int64_t{1} << 32;
 constexpr int64_t kMostRowsLooked = 64;
+constexpr int32_t kMostScheduledAtOnce = 256; // sequences of which a schedule adds up the chunks in one step
 
 // volatile: a compare whose result nobody needs must not be folded away.
 struct Tally {
@@ -34,6 +35,11 @@ void row_thresholds(Tally& tally, const Problem& p, const mqa_config& config, in
   tally.at(row * p.logits_stride * 4 >= kSigned32);
   tally.at(row * p.logits_stride * 4 >= kUnsigned32);
   tally.at(row * p.weights_stride * 4 >= kSigned32);
+  tally.at(limit - p.first(row) <= p.k);
+  tally.at(limit - p.first(row) == p.k + 1);
+  tally.at(p.first(row) == limit);
+  tally.at(p.first(row) % chunk == 0);
+  tally.at(row * p.indices_stride * 4 >= kSigned32);
 }
 
 } // namespace
@@ -47,7 +53,10 @@ int thresholds_crossed(const Problem& p, const mqa_config& launched) {
   tally.at(p.num_blocks * p.kv_block_stride_bytes >= kSigned32);
   tally.at(p.num_blocks * p.kv_block_stride_bytes >= kUnsigned32);
   tally.at((p.batch - 1) * p.q_stride_batch >= kSigned32);
+  tally.at((p.heads - 1) * p.logits_stride_head * 4 >= kSigned32);
+  tally.at(p.batch > kMostScheduledAtOnce);
   tally.at(p.heads % 16 == 0);
+  tally.at(p.heads % 8 == 0);
   tally.at(int64_t{p.next_n} * p.heads * p.head_dim > 48 << 10);
   tally.at(p.max_model_len % 256 == 0);
   return tally.crossed;

@@ -1,0 +1,14 @@
+// A planted fault is one operation's, and a kernel compiled in few instances: cases of other operations, and
+// of shapes without an instance, would be refused and prove nothing.
+#pragma once
+#include "fuzz/case.hpp"
+#include "fuzz/fault.hpp"
+
+namespace mqalab {
+
+// Brings a case to what the fault is built for, near where it was.
+void fit_fault(Case&, const Fault&);
+// The operation that a fault is planted in: its witness's.
+Operation operation_of(const Fault&);
+
+} // namespace mqalab
