@@ -37,6 +37,28 @@ TEST(ServingTable, GivesTheFirstFileAmongEqualGenerations) {
   EXPECT_EQ(ask({file(1, {row(1, 4)}), file(1, {row(2, 8)})}).config.split_kv, 4);
 }
 
+TEST(ServingTable, ServesARowToItsOwnOperationOnly) {
+  std::vector<TunedRow> rows;
+  for (int i = 0; i < 5; ++i) {
+    TunedRow r = row(i, 1 + i);
+    r.problem.operation = static_cast<KeyOperation>(i);
+    r.problem_text = to_string(r.problem);
+    if (r.problem.operation != KeyOperation::ragged) rows.push_back(r);
+  }
+  const ServingTable table({file(1, rows)}, "hash");
+  for (int i = 0; i < 5; ++i) {
+    ProblemKey problem = row(0, 0).problem;
+    problem.operation = static_cast<KeyOperation>(i);
+    const Answer* answer = table.find(problem, "gfx942", false);
+    if (problem.operation == KeyOperation::ragged) {
+      EXPECT_EQ(answer, nullptr);
+      continue;
+    }
+    ASSERT_NE(answer, nullptr) << to_string(problem);
+    EXPECT_EQ(answer->config.split_kv, 1 + i);
+  }
+}
+
 TEST(ServingTable, PrefersAnOlderUsableRowToANewerStaleOne) {
   TunedRow stale = row(2, 8);
   stale.kernel_hash = "other";
