@@ -150,7 +150,7 @@ constexpr Fault kFaults[] = {
     {"writer_224", "the divisor of FNUZ is 224", "value", kKill, kWriter<Writer224>,
      R"({"op": "cache_write", "fp8": "e4m3fnuz"})"},
     {"writer_x_over_s", "x / scale and not x * (1 / scale)", "value", kKill, kWriter<WriterXOverS>,
-     R"({"op": "cache_write", "context_lens": [64], "max_model_len": 64, "data": {"lane": "special", "seed": 1}})"},
+     R"({"op": "cache_write", "head_dim": 16, "data": {"seed": 20, "set": [["k", 0, 16720], ["k", 1, 16668]]}})"},
     {"writer_pow2_floor", "a power-of-two scale is rounded down", "value", kKill, kWriter<WriterPow2Floor>,
      R"({"op": "cache_write", "writer": {"scale_format": "power_of_two"}})"},
     {"writer_pow2_doubles", "a scale that is a power of two already is doubled", "value", kKill,

@@ -153,8 +153,8 @@ constexpr std::array kCases{
 std::span<const MustPass> must_pass_cases() {
   static const std::vector<MustPass> all = [] {
     std::vector<MustPass> joined(kCases.begin(), kCases.end());
-    const auto forms = must_pass_forms();
-    joined.insert(joined.end(), forms.begin(), forms.end());
+    for (const auto& part : {must_pass_forms(), must_pass_cache()})
+      joined.insert(joined.end(), part.begin(), part.end());
     return joined;
   }();
   return all;

@@ -15,5 +15,6 @@ struct MustPass {
 // All of them: what must_pass.cpp has, then the other parts of the list, one a file.
 std::span<const MustPass> must_pass_cases();
 std::span<const MustPass> must_pass_forms();
+std::span<const MustPass> must_pass_cache();
 
 } // namespace mqalab
