@@ -57,9 +57,8 @@ private:
   // only: a block stride of 2^31 would be 2 GiB a block.
   std::vector<uint8_t> poisoned_block() const {
     const int64_t used = is_prefill() ? p_.head_dim : int64_t{p_.block_size} * (p_.head_dim + 4);
-    const bool dense = kv_cache_bytes(p_) <= dense_bytes_;
-    const int64_t bytes =
-        dense ? p_.kv_block_stride_bytes : std::min(p_.kv_block_stride_bytes, used + kMargin);
+    const int64_t all = kv_cache_bytes(p_);
+    const int64_t bytes = std::min(p_.kv_block_stride_bytes, all <= dense_bytes_ ? all : used + kMargin);
     std::vector<uint8_t> block(bytes, poison_.fp8);
     for (int32_t t = 0; t < p_.block_size && !is_prefill(); ++t)
       store({block.data() + scale_offset_bytes(p_, 0, t), 4}, poison_.fp32);

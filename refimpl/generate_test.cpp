@@ -98,6 +98,54 @@ TEST(Generate, LeavesOnlyOneTokenHeadOrDimAlive) {
   EXPECT_EQ(dims.size(), 1u);
 }
 
+// Rows see keys [2, 5) and [7, 9) of twelve.
+Problem two_windows() {
+  Problem p;
+  p.op = Operation::prefill_logits, p.lens_per_row = true, p.next_n = 2, p.head_dim = 32;
+  p.row_starts = {2, 7}, p.context_lens = {5, 9}, p.num_blocks = 12, p.max_model_len = 12;
+  p = dense(p);
+  p.num_blocks = 12, p.block_table.clear(), p.block_table_stride = 0;
+  p.kv_block_stride_bytes = 40, p.key_scales_stride = 2;
+  return p;
+}
+
+TEST(Generate, PoisonsTheKeysOfAPrefillThatNoRowSeesAndAllPadding) {
+  const Problem p = two_windows();
+  for (Poison poison : {Poison::nan_codes, Poison::large_finite})
+    for (int64_t dense_bytes : {int64_t{1} << 24, int64_t{0}}) {
+      const Tensors t = generate(p, exact(Pattern::general), poison, dense_bytes);
+      const double bad = poison == Poison::nan_codes ? NAN : 448,
+                   bad_scale = poison == Poison::nan_codes ? NAN : 0x1p100;
+      ASSERT_EQ(t.kv_cache.size(), 11 * 40 + 32);
+      ASSERT_EQ(t.key_scales.size(), 4 * (11 * 2 + 1));
+      for (int64_t k : {1, 2, 4, 5, 6, 7, 8, 9}) { // in a sparse pool only needed keys and their neighbours
+        const bool seen = (k >= 2 && k < 5) || (k >= 7 && k < 9);
+        EXPECT_EQ(std::fabs(key(p, t, k, 0, 31)) <= 16, seen) << "key " << k;
+        if (!seen) EXPECT_TRUE(same(key(p, t, k, 0, 31), bad)) << "key " << k;
+        const float s = load(t.key_scales.data() + scale_offset_bytes(p, k, 0));
+        EXPECT_EQ(s <= 64, seen) << "key " << k;
+        if (!seen) EXPECT_TRUE(same(s, bad_scale)) << "key " << k;
+      }
+      EXPECT_TRUE(same(decode_fp8(p.fp8, t.kv_cache.data()[4 * 40 + 35]), bad)) << "between keys";
+    }
+}
+
+TEST(Generate, KeepsOneTokenOfAPrefillWhereARowSeesIt) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Problem p = two_windows();
+    const Tensors t = generate(p, exact(Pattern::one_token, seed));
+    int alive = 0;
+    for (int64_t k : {2, 3, 4, 7, 8}) alive += key(p, t, k, 0, 0) != 0;
+    EXPECT_EQ(alive, 1);
+  }
+}
+
+TEST(Generate, CostsNoMemoryForOneKeyWithAHugeStride) {
+  Problem p = two_windows();
+  p.num_blocks = 1, p.kv_block_stride_bytes = int64_t{1} << 40;
+  EXPECT_EQ(generate(p, exact(Pattern::general)).kv_cache.size(), 32);
+}
+
 TEST(Generate, PoisonsWhateverTheReadSetExcludes) {
   Problem p = small_problem();
   p.q_stride_head += 8, p.q_stride_next = p.q_stride_head * p.heads + 4,
