@@ -55,7 +55,8 @@ private:
     return p_.key_type == MQA_KEY_FP32 ? uint32_t(draw.word(0)) : uint32_t(draw.word(0) & 0xffff);
   }
   double ordinary(const Stream& draw) const {
-    return draw.gaussian() * std::pow(10.0, choice_.uniform(1) * 10 - 7);
+    const bool even = data_.pattern == Pattern::positive;
+    return draw.gaussian() * (even ? 1.0 : std::pow(10.0, choice_.uniform(1) * 10 - 7));
   }
 
   uint32_t odd(const Stream& draw, int32_t dim) const {

@@ -42,4 +42,16 @@ Case lost_rows_case(int64_t logits_stride);
 LostRows lost_rows(Oracle&, int64_t logits_stride, bool minimise,
                    const std::function<void(const std::string&)>& progress);
 
+// ---- (c) what a fault does to a model's selection ----
+
+struct IndexerLoss {
+  std::string fault, breaks, verdict;
+  std::vector<std::vector<double>> recalls; // [sequence][row of the speculative step]; empty when nothing ran
+};
+Case indexer_case();
+// The chain writer -> logits -> top-k with one fault in it; nullptr: with none.
+IndexerLoss indexer_loss(const Fault*);
+// Those that the table shows, the production kernels first, as nullptr.
+std::vector<const Fault*> indexer_faults();
+
 } // namespace mqalab

@@ -1,4 +1,4 @@
-// mqalab scenario: the two historical reports.
+// mqalab scenario: the two historical reports, and what a fault does to a selection.
 #include "fuzz/commands.hpp"
 #include "fuzz/fields.hpp"
 #include "fuzz/progress.hpp"
@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
 
 namespace mqalab {
 namespace {
@@ -68,11 +69,40 @@ ExitCode lost_rows_command() {
   return is_finding(production.verdict) ? ExitCode::findings : ExitCode::clean;
 }
 
+ExitCode indexer(const std::string& only) {
+  std::vector<const Fault*> list = indexer_faults();
+  if (!only.empty()) list = {nullptr, fault_named(only)};
+  const Case c = indexer_case();
+  fmt::print(
+      "writer -> logits -> top-k, {} sequences of {} speculative rows, {} heads, k {}: recall of the double "
+      "reference's selection\n{:26} {:>10}",
+      c.shape.batch, c.shape.next_n, c.shape.heads, c.selection.k, "fault", "verdict");
+  for (const int32_t context : c.shape.context_lens)
+    fmt::print(" | {:^20}", fmt::format("context {}", context));
+  fmt::print("\n");
+  bool right = true;
+  for (const Fault* fault : list) {
+    const IndexerLoss loss = indexer_loss(fault);
+    fmt::print("{:26} {:>10}", loss.fault, loss.verdict);
+    for (const std::vector<double>& sequence : loss.recalls) {
+      fmt::print(" |");
+      for (const double recall : sequence) fmt::print(" {:6.4f}", recall);
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+    right &= fault || loss.verdict == name(VerdictClass::ok);
+  }
+  fmt::print("\nAt contexts up to k every column is selected: there no fault of the logits can be seen in a "
+             "selection, "
+             "or in a model.\n");
+  return right ? ExitCode::clean : ExitCode::findings;
+}
+
 } // namespace
 
 void add_scenario(CLI::App& app, ExitCode& code) {
   CLI::App* command =
-      app.add_subcommand("scenario", "the two historical reports, replayed (docs/scenarios.md)");
+      app.add_subcommand("scenario", "two historical reports replayed, and what a fault does to a selection");
   command->group("Fuzzing");
   command->require_subcommand(1);
   CLI::App* topk =
@@ -81,6 +111,11 @@ void add_scenario(CLI::App& app, ExitCode& code) {
   CLI::App* rows =
       command->add_subcommand("lost-rows", "aiter#4244: rows that were never stored, minimised to a law");
   rows->callback([&code] { code = lost_rows_command(); });
+  auto fault = std::make_shared<std::string>();
+  CLI::App* chain = command->add_subcommand(
+      "indexer", "cache writer, logits and top-k in a row: recall of the selection under planted faults");
+  chain->add_option("--fault", *fault, "only this planted fault, beside the production kernels");
+  chain->callback([&code, fault] { code = indexer(*fault); });
   command->footer("example: mqalab scenario lost-rows\nexit: 0 the production kernel is right, 10 it is not");
 }
 

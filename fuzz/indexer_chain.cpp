@@ -1,0 +1,206 @@
+#include "fuzz/indexer_chain.hpp"
+
+#include "fuzz/byte_trial.hpp"
+#include "refimpl/cache_write.hpp"
+#include "refimpl/keys_data.hpp"
+#include "refimpl/topk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace mqalab {
+namespace {
+
+// Far more than one wave of any of the three needs, even on the slow path.
+int64_t most_instructions(const Problem& p) {
+  int64_t tiles = 0;
+  for (int64_t row = 0; row < p.rows(); ++row) tiles += (p.limit(row) + 15) / 16 * ((p.heads + 15) / 16);
+  return 4'000'000 + (4'000 + 100 * p.head_dim) * tiles + 1'000 * p.max_model_len;
+}
+
+Tensors with_written_keys(const Problem& p, const DataSpec& data, const std::vector<int64_t>& slots,
+                          const SparseBuffer& keys, Poison poison) {
+  Tensors t = generate(p, data, poison);
+  for (size_t token = 0; token < slots.size(); ++token)
+    if (is_written(p, slots[token]))
+      put_token(p, t.kv_cache, slots[token],
+                quantise(key_of_token(p, keys, static_cast<int64_t>(token)), p.fp8, p.scale_format));
+  return t;
+}
+
+// Which step a verdict is about: part of what makes two findings one bug.
+Verdict of_step(Verdict v, const char* step) {
+  v.message = fmt::format("{}: {}", step, v.message);
+  v.signature.pattern = fmt::format("{}: {}", step, v.signature.pattern);
+  return v;
+}
+
+} // namespace
+
+IndexerChain::IndexerChain(TrialMemory& memory, const Case& c)
+    : memory_(memory), case_(c), problem_(resolve(c)), index_problem_(index_cells(problem_)),
+      logits_(memory, problem_), index_watch_(index_problem_), slots_(writer_slots(problem_)),
+      keys_(make_keys(problem_, c.data, Poison::nan_codes)),
+      before_(generate(problem_, c.data, Poison::nan_codes)),
+      after_(with_written_keys(problem_, c.data, slots_, keys_, Poison::nan_codes)) {}
+
+void IndexerChain::upload(bool other_poison) {
+  if (other_poison) {
+    Problem padded = problem_;
+    fill_table_padding(padded, TablePadding::minus_one);
+    memory_.inputs.upload(padded, generate(problem_, case_.data, Poison::large_finite));
+    upload_filled(memory_.buffers[0], make_keys(problem_, case_.data, Poison::large_finite));
+  } else {
+    memory_.inputs.upload(problem_, before_);
+    upload_filled(memory_.buffers[0], keys_);
+  }
+  upload_all(memory_.buffers[1], slots_);
+}
+
+LaunchResult IndexerChain::launch_write(const Fault* fault) {
+  const Problem& p = problem_;
+  mqa_cache_write_args a{};
+  a.struct_size = sizeof a;
+  a.tokens = static_cast<int64_t>(slots_.size());
+  a.head_dim = p.head_dim, a.block_size = p.block_size, a.layout = p.layout, a.fp8 = p.fp8;
+  a.key_type = p.key_type, a.scale_format = p.scale_format, a.num_blocks = p.num_blocks;
+  a.keys = memory_.buffers[0].data(), a.keys_stride = p.keys_stride;
+  a.slots = reinterpret_cast<const int64_t*>(memory_.buffers[1].data());
+  // The cache of the logits' arguments is the one that the writer fills.
+  a.kv_cache = const_cast<uint8_t*>(memory_.inputs.args(p, nullptr).kv_cache);
+  a.kv_block_stride_bytes = p.kv_block_stride_bytes;
+  if (fault && fault->launch.cache_write) return start_planted(*fault, fault->launch.cache_write, a);
+  return started(mqa_cache_write(&a, nullptr));
+}
+
+LaunchResult IndexerChain::launch_top_k(const Fault* fault) {
+  const Problem& p = problem_;
+  const mqa_paged_logits_args from = memory_.inputs.args(p, logits_.logits().floats());
+  mqa_top_k_args a{};
+  a.struct_size = sizeof a;
+  a.batch = p.batch, a.next_n = p.next_n, a.k = p.k, a.stable = p.stable, a.columns = p.max_model_len;
+  a.logits = from.logits, a.logits_stride = from.logits_stride;
+  a.context_lens = from.context_lens, a.lens_per_row = from.lens_per_row,
+  a.context_lens_stride = from.context_lens_stride;
+  a.indices = reinterpret_cast<int32_t*>(indices().data()), a.indices_stride = p.indices_stride;
+  if (fault && fault->launch.top_k) return start_planted(*fault, fault->launch.top_k, a);
+  return started(mqa_top_k(&a, nullptr));
+}
+
+IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const OracleOptions& options) {
+  upload(setup.other_poison);
+  logits_.prefill(setup.salt);
+  indices().resize(problem_.rows() * problem_.indices_stride);
+  indices().prefill(index_watch_.windows, setup.salt);
+  const bool on = options.stress_lds;
+  apply_stress({on ? setup.schedule : 0, on, on && setup.schedule == 0, most_instructions(problem_)});
+  IndexerRun run;
+  if (const LaunchResult ran = finished(launch_write(fault)); ran.status != VerdictClass::ok) {
+    run.verdict = of_step(did_not_run(ran), "cache_write");
+    return run;
+  }
+  // Judged in the order of the steps, but all of them are run: the selection shows what a fault costs.
+  const Verdict cache = setup.other_poison ? Verdict{} : judge_cache();
+  const Fault* planted = fault && fault->launch.logits ? fault : nullptr;
+  const LaunchResult ran = logits_.launch(case_.config, planted);
+  if (ran.status != VerdictClass::ok) {
+    run.verdict = of_step(did_not_run(ran), "logits");
+    return run;
+  }
+  run.launched = ran.choice;
+  if (rows_.empty()) rows_ = reference(problem_, after_, declared_policy(run.launched.config.variant));
+  if (const LaunchResult chose = finished(launch_top_k(fault)); chose.status != VerdictClass::ok) {
+    run.verdict = of_step(did_not_run(chose), "top_k");
+    return run;
+  }
+  logits_.logits().read(logits_.watch().windows, run.logits);
+  indices().read(index_watch_.windows, run.indices);
+  run.verdict = cache.verdict != VerdictClass::ok ? of_step(cache, "cache_write") : judge_logits(setup, run);
+  if (run.verdict.verdict == VerdictClass::ok) run.verdict = judge_selection(setup, run);
+  run.verdict.launched = run.launched;
+  return run;
+}
+
+// The whole pool byte for byte, up to what first_change() looks at; the trial of cache_write alone looks
+// closer.
+Verdict IndexerChain::judge_cache() const {
+  const Problem& p = problem_;
+  const uint8_t* device = memory_.inputs.args(p, nullptr).kv_cache;
+  const auto differs = [&](int64_t offset, int64_t bytes) {
+    std::vector<uint8_t> now(static_cast<size_t>(bytes));
+    require(hipMemcpy(now.data(), device + offset, now.size(), hipMemcpyDeviceToHost), "hipMemcpy");
+    return std::memcmp(now.data(), after_.kv_cache.data() + offset, now.size()) != 0;
+  };
+  for (const ByteRange& range : after_.kv_cache.filled()) {
+    if (!differs(range.begin, range.end - range.begin)) continue;
+    int64_t first = range.begin, last = range.end; // narrowed down to one byte
+    while (last - first > 1) {
+      const int64_t middle = first + (last - first) / 2;
+      (differs(first, middle - first) ? last : first) = middle;
+    }
+    Verdict v =
+        plain(VerdictClass::value,
+              fmt::format("value: byte {} of the cache, in block {}, is not what the writer's contract says",
+                          first, first / std::max<int64_t>(1, p.kv_block_stride_bytes)),
+              "cache byte");
+    v.cells_bad = 1;
+    return v;
+  }
+  return {};
+}
+
+Verdict IndexerChain::judge_logits(const Setup& setup, const IndexerRun& run) {
+  const Expected due{problem_, case_.data, after_, rows_, false, run.launched.config.chunk_k};
+  Verdict v = judge(due, {logits_.watch(), run.logits, setup.salt, {}});
+  if (v.verdict == VerdictClass::ok && logits_.logits().dead_canary())
+    v = plain(VerdictClass::guard, "guard: the zone around the logits was written", "guard written");
+  return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "logits");
+}
+
+Verdict IndexerChain::judge_selection(const Setup& setup, const IndexerRun& run) {
+  Verdict v = judge_top_k(problem_, candidates(run), {index_watch_, run.indices, setup.salt, {}});
+  if (v.verdict == VerdictClass::ok && indices().dead_canary())
+    v = plain(VerdictClass::guard, "guard: the zone around the indices was written", "guard written");
+  return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "top_k");
+}
+
+Candidates IndexerChain::candidates(const IndexerRun& run) const {
+  return [this, &run](int64_t row) {
+    std::vector<float> logits(static_cast<size_t>(problem_.limit(row)));
+    const Watch watch(problem_);
+    for (size_t column = 0; column < logits.size(); ++column)
+      logits[column] = std::bit_cast<float>(
+          run.logits[watch.cell_of(row * problem_.logits_stride + static_cast<int64_t>(column))]);
+    return logits;
+  };
+}
+
+std::vector<Deviation> IndexerChain::differences_of(const Setup& first, const IndexerRun& a,
+                                                    const Setup& next, const IndexerRun& b) const {
+  const Watch logits_watch(problem_);
+  auto found = differences(problem_, {logits_watch, a.logits, first.salt, {}},
+                           {logits_watch, b.logits, next.salt, {}});
+  if (!found.empty()) return found;
+  const Output again{index_watch_, b.indices, next.salt, {}};
+  if (!problem_.stable) return judge_top_k_cells(problem_, candidates(b), again).deviations;
+  return differences(index_problem_, {index_watch_, a.indices, first.salt, {}}, again);
+}
+
+std::vector<double> IndexerChain::recalls(const IndexerRun& run) const {
+  std::vector<double> all;
+  for (int64_t row = 0; row < problem_.rows() && !run.indices.empty(); ++row) {
+    std::vector<int32_t> got;
+    for (int32_t i = 0; i < problem_.k; ++i)
+      got.push_back(
+          static_cast<int32_t>(run.indices[index_watch_.cell_of(row * index_problem_.logits_stride + i)]));
+    std::sort(got.begin(), got.end());
+    const auto& due = rows_[static_cast<size_t>(row)].value;
+    all.push_back(recall(got, topk(std::span<const double>(due), problem_.k)));
+  }
+  return all;
+}
+
+} // namespace mqalab
