@@ -79,6 +79,14 @@ struct EndUnclamped : Rules {
     return Rules::key_range(endless, start, end);
   }
 };
+struct LateRowsSkipped : Rules {
+  static __device__ bool meets(Range keys, int32_t begin, int32_t end) {
+    return keys.begin <= begin && begin < keys.end && begin < end;
+  }
+};
+struct HullOfFirstRow : Rules {
+  static __device__ Range joined(Range all, Range keys) { return all.begin < all.end ? all : keys; }
+};
 struct LocalColumns : Rules {
   static __device__ int32_t column_of(const PagedArgs&, Range keys, int32_t key) { return key - keys.begin; }
 };
@@ -179,6 +187,12 @@ constexpr Fault kFaults[] = {
      R"({"op": "prefill_mqa_logits", "next_n": 2, "starts": [0, 1], "context_lens": [2, 2], "max_model_len": 2})"},
     {"prefill_end_unclamped", "an end past the last key is not cut", "touched", kKill, kPrefill<EndUnclamped>,
      R"({"op": "prefill_mqa_logits", "context_lens": [2], "max_model_len": 2, "num_blocks": 1})"},
+    {"prefill_late_rows_skipped", "a row is skipped where its keys begin inside a unit", "untouched", kKill,
+     kPrefill<LateRowsSkipped>,
+     R"({"op": "prefill_mqa_logits", "starts": [1], "context_lens": [2], "max_model_len": 2})"},
+    {"prefill_hull_of_first_row", "a tile works on the keys that its first row sees", "untouched", kKill,
+     kPrefill<HullOfFirstRow>,
+     R"({"op": "prefill_mqa_logits", "next_n": 2, "context_lens": [1, 65], "max_model_len": 65})"},
     {"prefill_local_columns", "columns counted from the row's start where they are to be keys", "untouched",
      kKill, kPrefill<LocalColumns>,
      R"({"op": "prefill_mqa_logits", "starts": [1], "context_lens": [2], "max_model_len": 2})"},

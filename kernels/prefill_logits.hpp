@@ -8,31 +8,29 @@
 namespace mqa {
 
 // The keys that the rows of a tile see, in LDS behind the staged queries.
-template <class Arch> struct RowRanges {
+template <class Arch, class R> struct RowRanges {
   Range* row;
   int count;
 
   __device__ bool row_meets(int n, int32_t begin, int32_t end) const {
-    return Arch::uniform(row[n].begin) < end && begin < Arch::uniform(row[n].end);
+    return R::meets({Arch::uniform(row[n].begin), Arch::uniform(row[n].end)}, begin, end);
   }
   __device__ bool any_meets(int32_t begin, int32_t end) const {
     for (int n = 0; n < count; ++n)
       if (row_meets(n, begin, end)) return true;
     return false;
   }
-  // The smallest range around all of them; empty ranges do not count.
   __device__ Range hull() const {
-    Range all{INT32_MAX, 0};
-    for (int n = 0; n < count; ++n)
-      if (row[n].begin < row[n].end) all = {least(all.begin, row[n].begin), most(all.end, row[n].end)};
-    return {Arch::uniform(least(all.begin, all.end)), Arch::uniform(all.end)};
+    Range all{0, 0};
+    for (int n = 0; n < count; ++n) all = R::joined(all, row[n]);
+    return {Arch::uniform(all.begin), Arch::uniform(all.end)};
   }
 };
 
 // Keys outside the hull belong to no row: they are not read.
 template <class Arch, class R, int D>
 __device__ void serve_keys(const PagedArgs& a, const Place& at, const StagedQueries<Arch, R, D>& queries,
-                           const RowRanges<Arch>& ranges, Range hull, Range tokens) {
+                           const RowRanges<Arch, R>& ranges, Range hull, Range tokens) {
   const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
   constexpr int kWaves = Arch::kThreads / Arch::kLanes;
   for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end;
@@ -45,7 +43,7 @@ __device__ void serve_keys(const PagedArgs& a, const Place& at, const StagedQuer
       if (!ranges.row_meets(n, unit, unit + Arch::kLanes)) continue;
       const float sum = factor * head_sum<Arch, R, D>(a, queries, keys, n, at.lane);
       const Range seen = ranges.row[n];
-      if (own >= seen.begin && own < seen.end)
+      if (own >= seen.begin && R::visible(own, seen.end))
         R::store(a.logits, R::logit_offset(a, at.sequence * a.next_n + n, R::column_of(a, seen, own)),
                  R::scaled(sum, keys.scale));
     }
@@ -54,7 +52,7 @@ __device__ void serve_keys(const PagedArgs& a, const Place& at, const StagedQuer
 
 // Columns of the tile's rows that hold no value; the splits share them evenly.
 template <class Arch, class R>
-__device__ void fill_outside(const PagedArgs& a, const Place& at, const RowRanges<Arch>& ranges) {
+__device__ void fill_outside(const PagedArgs& a, const Place& at, const RowRanges<Arch, R>& ranges) {
   if (!R::fills_tail(a)) return;
   for (int n = 0; n < ranges.count; ++n) {
     const Range seen = ranges.row[n];
@@ -73,7 +71,7 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void prefill_logits(cons
   extern __shared__ unsigned char lds[];
   const Place at = place<Arch>(a);
   const StagedQueries<Arch, R, D> staged(a, lds);
-  const RowRanges<Arch> ranges{reinterpret_cast<Range*>(staged.end(a)), R::tile_rows(a, at.sequence)};
+  const RowRanges<Arch, R> ranges{reinterpret_cast<Range*>(staged.end(a)), R::tile_rows(a, at.sequence)};
   staged.fill(DirectQueries<Arch, R, D>{a, at.sequence}, a, at.thread);
   for (int n = at.thread; n < ranges.count; n += Arch::kThreads)
     ranges.row[n] = row_keys<R>(a, at.sequence * a.next_n + n);

@@ -90,6 +90,15 @@ struct Rules {
     return a.row_starts ? a.row_starts[row] : 0;
   }
   MQA_HD static constexpr int32_t end_of(const PagedArgs& a, int64_t row) { return a.context_lens[row]; }
+  // Whether a row sees any of the keys [begin, end); and the smallest range around the keys of several rows,
+  // which starts empty.
+  MQA_HD static constexpr bool meets(Range keys, int32_t begin, int32_t end) {
+    return keys.begin < end && begin < keys.end;
+  }
+  MQA_HD static constexpr Range joined(Range all, Range keys) {
+    if (keys.begin >= keys.end) return all;
+    return all.begin < all.end ? Range{least(all.begin, keys.begin), most(all.end, keys.end)} : keys;
+  }
   MQA_HD static constexpr int32_t column_of(const PagedArgs& a, Range keys, int32_t key) {
     return a.compressed ? key - keys.begin : key;
   }

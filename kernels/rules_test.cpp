@@ -103,6 +103,24 @@ TEST(Rules, ARowOfAPrefillSeesItsKeysAsFarAsTheOutputHasColumns) {
         }
     }
 }
+TEST(Rules, RangesMeetWhereTheyShareAKeyAndJoinAroundAllButTheEmptyOnes) {
+  for (int b = 0; b < 6; ++b)
+    for (int e = b; e < 6; ++e)
+      for (int begin = 0; begin < 6; ++begin)
+        for (int end = begin; end < 6; ++end) {
+          bool shared = false;
+          for (int key = b; key < e; ++key) shared |= key >= begin && key < end;
+          if (b < e && begin < end) EXPECT_EQ(Rules::meets({b, e}, begin, end), shared);
+          const Range all = Rules::joined(Rules::joined({0, 0}, {b, e}), {begin, end});
+          std::set<int> keys;
+          for (int key = b; key < e; ++key) keys.insert(key);
+          for (int key = begin; key < end; ++key) keys.insert(key);
+          EXPECT_EQ(all.begin < all.end, !keys.empty());
+          if (keys.empty()) continue;
+          EXPECT_EQ(all.begin, *keys.begin());
+          EXPECT_EQ(all.end, *keys.rbegin() + 1);
+        }
+}
 TEST(Rules, OnlyTheLastTileOfAPrefillIsPartial) {
   PagedArgs a = smallest();
   a.next_n = 16, a.total_rows = 33;
