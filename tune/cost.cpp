@@ -7,15 +7,38 @@ namespace mqalab {
 
 double compulsory_bytes(const Problem& p) {
   double bytes = static_cast<double>(p.rows()) * p.heads * (p.head_dim + 4.0);
-  for (int32_t b = 0; b < p.batch; ++b)
-    bytes += static_cast<double>(p.needed_tokens(b)) * (p.head_dim + 4) +
-             4.0 * static_cast<double>(p.needed_blocks(b));
-  for (int64_t row = 0; row < p.rows(); ++row)
-    bytes += 4.0 * static_cast<double>(p.tail == MQA_TAIL_NEG_INF ? p.max_model_len : p.limit(row));
+  for (const NeededBlock& block : needed_pool(p))
+    bytes +=
+        static_cast<double>(block.tokens) * (p.head_dim + 4) + (p.op == Operation::prefill_logits ? 0 : 4);
+  for (int64_t row = 0; row < p.output_rows(); ++row)
+    bytes += 4.0 * static_cast<double>(p.tail == MQA_TAIL_NEG_INF
+                                           ? p.max_model_len
+                                           : std::max<int64_t>(0, p.limit(row) - p.first(row)));
   return bytes;
 }
 
+namespace {
+
+// The first rows: they see as much as others do.
+Case clipped_rows(const Case& problem, int64_t most_tokens) {
+  Case c = problem;
+  const auto& s = problem.shape;
+  int64_t tokens = 0;
+  int32_t rows = 0;
+  for (; rows < s.next_n && (rows == 0 || tokens <= most_tokens); ++rows) {
+    const auto row = static_cast<size_t>(rows);
+    tokens += std::max<int64_t>(0, int64_t{s.context_lens[row]} - (s.starts.empty() ? 0 : s.starts[row]));
+  }
+  c.shape.next_n = rows;
+  c.shape.context_lens.resize(static_cast<size_t>(rows));
+  if (!s.starts.empty()) c.shape.starts.resize(static_cast<size_t>(rows));
+  return c;
+}
+
+} // namespace
+
 Case clipped(const Case& problem, int64_t most_tokens) {
+  if (problem.op == Operation::prefill_logits) return clipped_rows(problem, most_tokens);
   Case c = problem;
   const int32_t each = c.shape.lens_per_row ? c.shape.next_n : 1; // lengths of one sequence
   const auto lengths = problem.shape.context_lens;

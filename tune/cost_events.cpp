@@ -1,6 +1,7 @@
 // The hardware's meter: events round as many launches as 100 us need, inputs rotated through arenas larger
 // than twice the last-level cache, so that keys come from memory as they do in production.
 #include "fuzz/device_memory.hpp"
+#include "tune/call.hpp"
 #include "tune/cost.hpp"
 
 #include <fmt/format.h>
@@ -61,12 +62,13 @@ private:
     std::string why;
     const mqa::DeviceFacts* device = mqa::device_facts(&why);
     Arena& arena = *arenas_[next_++ % arenas_.size()];
-    const mqa_paged_logits_args args = arena.inputs.args(problem_, arena.logits.floats());
+    const LogitsCall call = device_call(arena.inputs, problem_, arena.logits.floats());
     mqa::LaunchConfig config{};
-    if (!device || mqa::resolve_config(args, candidate.config, *device, &config, &why) != MQA_OK)
+    if (!device || resolve_config(call, candidate.config, *device, &config, &why) != MQA_OK)
       throw DeviceError(why);
-    const mqa::LaunchFn launcher = candidate.fault ? candidate.fault->launch.logits : &mqa::launch_paged_logits;
-    require(launcher(mqa::prepare(args, config, *device), config, nullptr), "kernel launch");
+    const mqa::LaunchFn launcher =
+        candidate.fault ? candidate.fault->launch.logits : &mqa::launch_paged_logits;
+    require(launcher(prepare(call, config, *device), config, nullptr), "kernel launch");
   }
 
   double timed(const Candidate& candidate, int launches) {

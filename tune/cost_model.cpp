@@ -1,7 +1,8 @@
 // The simulator's meter: launches once, counts what was executed, asks the model.  Odd: a large batch is
 // launched with fewer sequences, in the configuration that the whole batch would get, and its counts are
 // scaled.
-#include "fuzz/device_memory.hpp"
+#include "fuzz/logits_output.hpp"
+#include "tune/call.hpp"
 #include "tune/cost.hpp"
 #include "tune/model.hpp"
 
@@ -17,9 +18,10 @@ class ModelMeter final : public CostMeter {
 public:
   explicit ModelMeter(const Case& problem)
       : whole_(resolve(problem)), part_(resolve(clipped(problem, kMostTokens))),
-        factor_(static_cast<double>(whole_.batch) / std::max(1, part_.batch)) {
-    inputs_.upload(part_, generate(part_, {Lane::numeric, Pattern::general, 1, {}}));
-    logits_.resize(logits_bytes(part_) / 4);
+        factor_(static_cast<double>(whole_.rows()) / static_cast<double>(std::max<int64_t>(1, part_.rows()))),
+        output_(memory_, part_) {
+    memory_.inputs.upload(part_, generate(part_, {Lane::numeric, Pattern::general, 1, {}}));
+    output_.prefill(1);
   }
 
   double microseconds(const Candidate& candidate) override {
@@ -45,16 +47,14 @@ private:
   mqa_config resolved(const mqa_config& wanted) const {
     mqa::LaunchConfig launch{};
     std::string why;
-    if (mqa::resolve_config(shape_args(whole_), wanted, facts(), &launch, &why) != MQA_OK)
-      throw DeviceError(why);
+    if (resolve_config(shape_call(whole_), wanted, facts(), &launch, &why) != MQA_OK) throw DeviceError(why);
     return {launch.variant, launch.chunk_k, launch.split_kv, launch.wave_per_eu};
   }
 
   LaunchCounts counted(const Candidate& candidate) {
     apply_stress({}); // the gate may have left another schedule and poison behind
     const int before = amdsim_collect_counts(1);
-    const LaunchResult result =
-        launch(inputs_.args(part_, logits_.floats()), resolved(candidate.config), candidate.fault);
+    const LaunchResult result = output_.launch(resolved(candidate.config), candidate.fault);
     amdsim_counts c{};
     c.struct_size = sizeof c;
     const bool counted = amdsim_counts_last(&c) == 0;
@@ -83,8 +83,8 @@ private:
 
   Problem whole_, part_;
   double factor_;
-  DeviceInputs inputs_;
-  GuardedWords logits_;
+  TrialMemory memory_;
+  LogitsOutput output_;
   std::string note_;
 };
 

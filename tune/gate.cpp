@@ -2,6 +2,7 @@
 // cheap), because what it must catch is a 32-bit offset.
 #include "tune/gate.hpp"
 #include "fuzz/device.hpp"
+#include "tune/call.hpp"
 
 #include "kernels/problem_key.hpp"
 
@@ -39,7 +40,7 @@ std::vector<int32_t> edge_lengths(const Case& problem, const mqa_config& config,
 // As far apart as the bucket's rows are, or padded by an odd amount.
 int64_t edge_stride(const Case& problem, int64_t columns, int64_t rows) {
   const Problem full = resolve(problem);
-  const auto kind = static_cast<mqa::StrideClass>(mqa::problem_key(shape_args(full)).stride_class);
+  const auto kind = static_cast<mqa::StrideClass>(problem_key(shape_call(full)).stride_class);
   if (kind == mqa::StrideClass::far)
     return std::max(columns, ((int64_t{1} << 29) / std::max<int64_t>(1, rows - 2)) + 1);
   return kind == mqa::StrideClass::padded ? columns + 13 : 0;
@@ -58,24 +59,42 @@ std::string status_of(VerdictClass verdict) {
 
 } // namespace
 
-std::vector<Case> edge_cases(const Case& problem, const mqa_config& config) {
-  Case c;
-  c.shape = problem.shape;
-  c.config = config;
-  c.shape.num_blocks = 0;
-  c.shape.max_model_len = edge_columns(problem, config);
+namespace {
+
+// One sequence an edge, in a shuffled pool.
+void spread_over_sequences(Case& c, const std::vector<int32_t>& lengths) {
   c.shape.context_lens.clear();
-  const auto lengths = edge_lengths(problem, config, c.shape.max_model_len);
   for (const int32_t length : lengths)
     for (int copy = 0; copy < (c.shape.lens_per_row ? c.shape.next_n : 1); ++copy)
       c.shape.context_lens.push_back(std::max(0, length - copy));
   c.shape.batch = static_cast<int32_t>(lengths.size());
+}
+// One row an edge; every other row starts in the middle of what it sees.
+void spread_over_rows(Case& c, const std::vector<int32_t>& lengths) {
+  c.shape.context_lens = lengths;
+  c.shape.next_n = static_cast<int32_t>(lengths.size());
+  c.shape.starts.assign(lengths.size(), 0);
+  for (size_t row = 1; row < lengths.size(); row += 2) c.shape.starts[row] = lengths[row] / 2;
+}
+
+} // namespace
+
+std::vector<Case> edge_cases(const Case& problem, const mqa_config& config) {
+  Case c;
+  c.op = problem.op;
+  c.shape = problem.shape;
+  c.config = config;
+  c.shape.num_blocks = 0;
+  c.shape.max_model_len = edge_columns(problem, config);
+  const auto lengths = edge_lengths(problem, config, c.shape.max_model_len);
+  const bool prefill = c.op == Operation::prefill_logits, paged = !prefill && !is_ragged(c.op);
+  (prefill ? spread_over_rows : spread_over_sequences)(c, lengths);
   c.strides.logits = edge_stride(problem, c.shape.max_model_len, int64_t{c.shape.batch} * c.shape.next_n);
-  c.block_table.mode = TableMode::shuffled;
   std::vector<Case> cases(2, c);
   cases[0].data = {Lane::exact, Pattern::general, 1, {}};
   cases[1].data = {Lane::numeric, Pattern::general, 2, {}};
-  cases[1].block_table.mode = TableMode::reversed;
+  if (!prefill) cases[0].block_table.mode = TableMode::shuffled;
+  if (!prefill) cases[1].block_table.mode = paged ? TableMode::reversed : TableMode::strided;
   return cases;
 }
 

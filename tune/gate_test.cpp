@@ -56,6 +56,36 @@ TEST(EdgeCases, HoldAnOddNumberOfChunks) {
   EXPECT_THAT(edge_cases(problem(), {MQA_VARIANT_STAGED, 64, 2, 2})[0].shape.context_lens, Contains(3 * 64));
 }
 
+constexpr const char* kTunable[] = {
+    R"({"op": "ragged_mqa_logits", "max_model_len": 300, "context_lens": [300]})",
+    R"({"op": "per_head_mqa_logits", "block_size": 16, "max_model_len": 300, "context_lens": [300]})",
+    R"({"op": "per_head_ragged_mqa_logits", "max_model_len": 300, "context_lens": [300]})",
+    R"({"op": "prefill_mqa_logits", "next_n": 8, "max_model_len": 300,
+        "context_lens": [300, 300, 300, 300, 300, 300, 300, 300]})"};
+
+TEST(EdgeCases, AreLegalForEveryTunableOperation) {
+  for (const char* json : kTunable)
+    for (const Case& edge : edge_cases(case_from_json(json, "test"), {MQA_VARIANT_STAGED, 64, 2, 2}))
+      EXPECT_EQ(why_illegal(edge), "") << json;
+}
+
+TEST(Gate, PassesTheProductionKernelOfEveryTunableOperation) {
+  Oracle oracle;
+  for (const char* json : kTunable) {
+    const Certification result = certify(oracle, case_from_json(json, "test"), candidate());
+    EXPECT_TRUE(result.passed()) << json << result.status << ": " << result.evidence;
+  }
+}
+
+TEST(Gate, StopsAFaultOfAnotherForm) {
+  Oracle oracle;
+  const Case prefill = case_from_json(kTunable[3], "test");
+  for (const char* fault : {"prefill_start_ignored", "prefill_hull_of_first_row"}) {
+    ASSERT_NE(find_fault(fault), nullptr) << fault;
+    EXPECT_FALSE(certify(oracle, prefill, candidate(fault)).passed()) << fault;
+  }
+}
+
 TEST(Gate, PassesTheProductionKernel) {
   Oracle oracle;
   const Certification result = certify(oracle, problem(), candidate());

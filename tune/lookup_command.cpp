@@ -1,5 +1,6 @@
 // mqalab lookup: what production would be given for a problem, and why.  It asks the library, not the file.
 #include "kernels/choose.hpp"
+#include "tune/call.hpp"
 #include "tune/commands.hpp"
 #include "tune/problems.hpp"
 #include "tune/space.hpp"
@@ -20,8 +21,7 @@ struct LookupCommand {
 mqa_choice choice_for(const Case& c) {
   mqa_choice choice{};
   choice.struct_size = sizeof choice;
-  const mqa_paged_logits_args args = shape_args(resolve(c));
-  if (mqa_choose(&args, &choice) != MQA_OK)
+  if (choose(shape_call(resolve(c)), &choice) != MQA_OK)
     throw UsageError(fmt::format("the problem cannot be launched: {}", mqa_last_error()));
   return choice;
 }

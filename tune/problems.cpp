@@ -1,8 +1,9 @@
 // See problems.hpp.
 #include "tune/problems.hpp"
 
+#include "fuzz/case_names.hpp"
 #include "kernels/problem_key.hpp"
-#include "tune/space.hpp"
+#include "tune/call.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -68,10 +69,12 @@ double take_weight(json& value, const std::string& origin) {
   return weight.get<double>();
 }
 
-// Without lengths every sequence is as long as it may be.
+// Without lengths every sequence is as long as it may be, and every row of a prefill sees all keys.
 void fill_lengths(json& value) {
   if (value.contains("context_lens")) return;
-  const json batch = value.value("batch", json(1)), columns = value.value("max_model_len", json(1));
+  const bool prefill = value.value("op", json("")) == name_of(Operation::prefill_logits);
+  const json batch = value.value(prefill ? "next_n" : "batch", json(1)),
+             columns = value.value("max_model_len", json(1));
   if (batch.is_number_integer() && columns.is_number_integer() && batch >= 0 && batch <= 65536)
     value["context_lens"] = std::vector<json>(batch.get<size_t>(), columns);
 }
@@ -85,6 +88,11 @@ TuneProblem problem(Entry entry) {
   fill_lengths(entry.value);
   p.shape = case_from_json(entry.value.dump(), entry.origin);
   if (const std::string why = why_illegal(p.shape); !why.empty()) throw CaseError(entry.origin + ": " + why);
+  if (!is_tunable(p.shape.op))
+    throw CaseError(
+        fmt::format("{}: op is {}, which has one configuration and nothing to tune; allowed: the operations "
+                    "that make logits from keys",
+                    entry.origin, name_of(p.shape.op)));
   p.shape.config = {0, 0, 0, 0};
   p.key = problem_key_text(p.shape);
   return p;
@@ -92,9 +100,7 @@ TuneProblem problem(Entry entry) {
 
 } // namespace
 
-std::string problem_key_text(const Case& c) {
-  return mqa::to_string(mqa::problem_key(shape_args(resolve(c))));
-}
+std::string problem_key_text(const Case& c) { return mqa::to_string(problem_key(shape_call(resolve(c)))); }
 
 std::vector<TuneProblem> problems_from_json(const std::string& text, const std::string& origin) {
   std::vector<TuneProblem> list;

@@ -29,6 +29,14 @@ TEST(Problems, FillsInLengthsAsLongAsTheyMayBe) {
   EXPECT_EQ(p.shape.shape.context_lens, (std::vector<int32_t>{77, 77, 77}));
 }
 
+TEST(Problems, OfAPrefillEveryRowSeesAllKeys) {
+  const auto p =
+      problems_from_json("{\"op\": \"prefill_mqa_logits\", \"next_n\": 2, \"max_model_len\": 77}", "f")
+          .front();
+  EXPECT_EQ(p.shape.shape.context_lens, (std::vector<int32_t>{77, 77}));
+  EXPECT_THAT(p.key, ::testing::StartsWith("prefill_mqa_logits/"));
+}
+
 TEST(Problems, PutsTheHeaviestFirstAndAddsUpABucket) {
   const auto list = problems_from_json(
       "[{\"heads\": 8}, {\"max_model_len\": 1000, \"weight\": 2}, {\"max_model_len\": 1024, \"weight\": 5, "
@@ -43,7 +51,8 @@ TEST(Problems, NamesTheLineAndTheFieldOfBadInput) {
   EXPECT_THAT(error_of("{\"heads\": 32}\n{\"heds\": 32}\n"), HasSubstr("p.jsonl: line 2"));
   EXPECT_THAT(error_of("{\"heads\": 32}\n{\"heds\": 32}\n"), HasSubstr("heds"));
   EXPECT_THAT(error_of("{\"heads\": 32}\nnonsense\n"), HasSubstr("line 2: not JSON"));
-  EXPECT_THAT(error_of("[{\"heads\": 33}]"), HasSubstr("entry 1"));
+  EXPECT_THAT(error_of("[{\"heads\": 1025}]"), HasSubstr("entry 1"));
+  EXPECT_THAT(error_of("{\"op\": \"top_k\"}"), HasSubstr("nothing to tune"));
   EXPECT_THAT(error_of("{\"weight\": 0}"), HasSubstr("weight is 0"));
   EXPECT_THAT(error_of("{\"weight\": \"much\"}"), HasSubstr("a positive number"));
   EXPECT_THAT(error_of("[]"), HasSubstr("holds no problem"));

@@ -1,5 +1,6 @@
 // See space.hpp.  The library's own resolve_config says what is legal and what is the same launch.
 #include "tune/space.hpp"
+#include "tune/call.hpp"
 
 #include <algorithm>
 #include <set>
@@ -13,32 +14,41 @@ constexpr int32_t kWaves[] = {1, 2, 4};
 constexpr int32_t kMostSplits = 256;
 
 // 0 (automatic), then powers of two while each split still owns a chunk.
-std::vector<int32_t> splits(int64_t max_model_len, int32_t chunk_k) {
-  const int64_t chunks = (max_model_len + chunk_k - 1) / chunk_k;
+std::vector<int32_t> splits(int64_t keys, int32_t chunk_k) {
+  const int64_t chunks = (keys + chunk_k - 1) / chunk_k;
   std::vector<int32_t> all{0};
   for (int32_t s = 1; s <= std::min<int64_t>(chunks, kMostSplits); s *= 2) all.push_back(s);
   return all;
+}
+
+int64_t most_keys(const Problem& p) {
+  return p.op == Operation::prefill_logits ? p.num_blocks : p.max_model_len;
 }
 
 using Launch = std::tuple<int32_t, int32_t, int32_t, int32_t>;
 
 class Space {
 public:
-  Space(const mqa_paged_logits_args& args, const mqa::DeviceFacts& device) : args_(args), device_(device) {}
+  Space(LogitsCall call, const mqa::DeviceFacts& device) : call_(call), device_(device) {}
 
   void add(mqa_config wanted, bool is_default) {
     mqa::LaunchConfig launch;
     std::string why;
-    if (mqa::resolve_config(args_, wanted, device_, &launch, &why) != MQA_OK) return;
+    if (resolve_config(call_, wanted, device_, &launch, &why) != MQA_OK) return;
     if (!launches_.insert(Launch(launch.variant, launch.chunk_k, launch.split_kv, launch.wave_per_eu)).second)
       return;
     candidates_.push_back(
         {{launch.variant, launch.chunk_k, wanted.split_kv, launch.wave_per_eu}, is_default, nullptr});
   }
+  // The slow path is all that there is.
+  bool only_general() const {
+    return std::all_of(candidates_.begin(), candidates_.end(),
+                       [](const Candidate& c) { return c.config.variant == MQA_VARIANT_GENERAL; });
+  }
   std::vector<Candidate> take() { return std::move(candidates_); }
 
 private:
-  const mqa_paged_logits_args& args_;
+  LogitsCall call_;
   const mqa::DeviceFacts& device_;
   std::set<Launch> launches_;
   std::vector<Candidate> candidates_;
@@ -46,32 +56,24 @@ private:
 
 } // namespace
 
-mqa_paged_logits_args shape_args(const Problem& p) {
-  mqa_paged_logits_args a{};
-  a.struct_size = sizeof a;
-  a.batch = p.batch, a.next_n = p.next_n, a.heads = p.heads, a.head_dim = p.head_dim,
-  a.block_size = p.block_size;
-  a.layout = p.layout, a.fp8 = p.fp8, a.tail = p.tail, a.max_model_len = p.max_model_len,
-  a.num_blocks = p.num_blocks;
-  a.q_stride_batch = p.q_stride_batch, a.q_stride_next = p.q_stride_next, a.q_stride_head = p.q_stride_head;
-  a.kv_block_stride_bytes = p.kv_block_stride_bytes, a.weights_stride = p.weights_stride;
-  a.lens_per_row = p.lens_per_row, a.context_lens_stride = p.lens_per_row ? p.next_n : 1;
-  a.block_table_stride = p.block_table_stride, a.logits_stride = p.logits_stride;
-  return a;
-}
-
-std::vector<Candidate> configuration_space(const mqa_paged_logits_args& args,
-                                           const mqa::DeviceFacts& device) {
-  Space space(args, device);
-  space.add({0, 0, 0, 0}, true);
-  for (const int32_t variant : {MQA_VARIANT_STAGED, MQA_VARIANT_DIRECT})
+std::vector<Candidate> configuration_space(const Problem& problem, const mqa::DeviceFacts& device) {
+  Space space(shape_call(problem), device);
+  const auto blocks_of = [&](int32_t variant) {
     for (const int32_t chunk_k : kChunks)
-      for (const int32_t split_kv : splits(args.max_model_len, chunk_k))
+      for (const int32_t split_kv : splits(most_keys(problem), chunk_k))
         for (const int32_t wave_per_eu : kWaves) space.add({variant, chunk_k, split_kv, wave_per_eu}, false);
+  };
+  space.add({0, 0, 0, 0}, true);
+  blocks_of(MQA_VARIANT_STAGED);
+  blocks_of(MQA_VARIANT_DIRECT);
   for (const int32_t workers : {2, 3, 4}) space.add({MQA_VARIANT_WGMMA, 0, 0, workers}, false);
+  for (const int32_t chunk_k : kChunks)
+    for (const int32_t wave_per_eu : kWaves)
+      space.add({MQA_VARIANT_SCHEDULED, chunk_k, 0, wave_per_eu}, false);
+  if (space.only_general()) blocks_of(MQA_VARIANT_GENERAL);
   return space.take();
 }
 
-std::string space_hash() { return "variant3-chunk64..1024-split0..256-wave1..4"; }
+std::string space_hash() { return "variant5-chunk64..1024-split0..256-wave1..4"; }
 
 } // namespace mqalab

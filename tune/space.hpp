@@ -18,12 +18,10 @@ struct Candidate {
       nullptr; // another launcher in place of the library's: how tests plant a wrong configuration
 };
 
-// The shape part of a call; its pointers are NULL.
-mqa_paged_logits_args shape_args(const Problem&);
-
 // Default first.  Candidates that the device cannot run, and those that resolve to the launch of an earlier
-// one, are left out, as are splits that would own no chunk.
-std::vector<Candidate> configuration_space(const mqa_paged_logits_args&, const mqa::DeviceFacts&);
+// one, are left out, as are splits that would own no chunk.  The general variant is there only where it is
+// alone.
+std::vector<Candidate> configuration_space(const Problem&, const mqa::DeviceFacts&);
 
 // Changes when the rule above does.
 std::string space_hash();

@@ -1,4 +1,5 @@
 // The configuration space: legal, without repetition, default first.
+#include "tune/call.hpp"
 #include "tune/cost.hpp"
 #include "tune/problems.hpp"
 #include "tune/space.hpp"
@@ -22,9 +23,7 @@ Case shape(int64_t max_model_len, int32_t heads = 32, int32_t next_n = 1) {
   c.shape.block_size = 16;
   return c;
 }
-std::vector<Candidate> space_of(const Case& c) {
-  return configuration_space(shape_args(resolve(c)), mi300x());
-}
+std::vector<Candidate> space_of(const Case& c) { return configuration_space(resolve(c), mi300x()); }
 
 TEST(Space, StartsWithTheOnlyDefault) {
   const auto all = space_of(shape(2048));
@@ -36,16 +35,32 @@ TEST(Space, StartsWithTheOnlyDefault) {
 TEST(Space, HoldsEachLaunchOnce) {
   for (const int64_t columns : {1, 64, 65, 2048, 131072}) {
     std::set<std::string> launches;
-    const auto args = shape_args(resolve(shape(columns)));
+    const auto call = shape_call(resolve(shape(columns)));
     for (const Candidate& c : space_of(shape(columns))) {
       mqa::LaunchConfig launch{};
       std::string why;
-      ASSERT_EQ(mqa::resolve_config(args, c.config, mi300x(), &launch, &why), MQA_OK) << why;
+      ASSERT_EQ(resolve_config(call, c.config, mi300x(), &launch, &why), MQA_OK) << why;
       EXPECT_TRUE(
           launches.insert(config_text({launch.variant, launch.chunk_k, launch.split_kv, launch.wave_per_eu}))
               .second);
     }
   }
+}
+
+TEST(Space, HasTheSlowPathOnlyWhereThereIsNoOther) {
+  const auto variants = [](Case c) {
+    std::set<int32_t> all;
+    for (const Candidate& candidate : space_of(c)) all.insert(candidate.config.variant);
+    return all;
+  };
+  EXPECT_EQ(variants(shape(2048)),
+            (std::set<int32_t>{MQA_VARIANT_STAGED, MQA_VARIANT_DIRECT, MQA_VARIANT_SCHEDULED}));
+  Case odd = shape(2048);
+  odd.shape.head_dim = 48;
+  EXPECT_EQ(variants(odd), std::set<int32_t>{MQA_VARIANT_GENERAL});
+  Case prefill = shape(2048);
+  prefill.op = Operation::prefill_logits, prefill.shape.block_size = 1, prefill.shape.lens_per_row = true;
+  EXPECT_EQ(variants(prefill), std::set<int32_t>{MQA_VARIANT_STAGED});
 }
 
 TEST(Space, OffersNoSplitWithoutAChunk) {

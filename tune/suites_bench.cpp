@@ -5,6 +5,7 @@
 #include "kernels/choose.hpp"
 #include "kernels/serving_table.hpp"
 #include "refimpl/top_k_data.hpp"
+#include "tune/call.hpp"
 #include "tune/space.hpp"
 
 #include <benchmark/benchmark.h>
@@ -80,7 +81,7 @@ BENCHMARK(top_k_launch)
     ->Unit(benchmark::kMicrosecond);
 
 mqa_paged_logits_args decode_args(int32_t batch) {
-  mqa_paged_logits_args a = shape_args(resolve(decode_case(32, 2048, Lane::exact)));
+  auto a = std::get<mqa_paged_logits_args>(shape_call(resolve(decode_case(32, 2048, Lane::exact))));
   a.batch = batch;
   return a;
 }

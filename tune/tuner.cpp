@@ -258,7 +258,7 @@ size_t TuneOutcome::failed() const {
 }
 
 std::vector<Candidate> device_space(const Case& problem) {
-  return configuration_space(shape_args(resolve(problem)), current_device());
+  return configuration_space(resolve(problem), current_device());
 }
 
 TuneOutcome tune(Store& store, Oracle& oracle, const std::vector<TuneProblem>& problems,
