@@ -19,16 +19,13 @@ const Case& witness_of(const Fault& fault) {
 // Faults of the matrix-unit kernels are built for head_dim 128 with staged queries, or for the scheduled
 // variant when the witness asks for it.
 void fit_matrix_instances(Case& c, const Case& witness) {
-  constexpr int32_t kStagedRowsByHeads = (48 << 10) / 128 / 4 * 3; // q, a quarter left for weights
   c.shape.head_dim = 128;
   if (witness.config.variant != MQA_VARIANT_AUTO)
     c.config.variant = witness.config.variant;
   else if (c.config.variant != MQA_VARIANT_STAGED)
     c.config.variant = MQA_VARIANT_AUTO;
-  const bool prefill = c.op == Operation::prefill_logits; // its rows come in tiles that fit
-  if (c.shape.heads > kStagedRowsByHeads) c.shape.heads = 128;
-  while (!prefill && c.shape.next_n > 1 && c.shape.next_n * c.shape.heads > kStagedRowsByHeads)
-    --c.shape.next_n;
+  while (c.shape.next_n > 1 && !rows_fit(c) && c.op != Operation::prefill_logits) --c.shape.next_n;
+  if (!rows_fit(c)) c.shape.heads = 64;
 }
 
 } // namespace

@@ -95,10 +95,11 @@ void repair_table_and_data(Case& c) {
   if (c.data.pattern == Pattern::raw_bytes) c.data.lane = Lane::special;
 }
 
-// Which variants have a kernel for the case, as far as its form and head_dim decide.
+// Which variants have a kernel for the case.
 bool serves(int32_t variant, const Case& c) {
   if (variant == MQA_VARIANT_AUTO || variant == MQA_VARIANT_GENERAL) return true;
   if (!has_fast_head_dim(c)) return false;
+  if ((variant == MQA_VARIANT_STAGED || variant == MQA_VARIANT_SCHEDULED) && !rows_fit(c)) return false;
   if (variant == MQA_VARIANT_STAGED) return true;
   if (variant == MQA_VARIANT_DIRECT) return c.op != Operation::prefill_logits;
   const bool paged = c.op == Operation::paged_logits || c.op == Operation::indexer;
@@ -113,7 +114,7 @@ void repair_config(Case& c) {
   config.chunk_k = config.chunk_k / 64 * 64;
   clamp(config.split_kv, 0, 1024);
   if (config.wave_per_eu != 1 && config.wave_per_eu != 2 && config.wave_per_eu != 4) config.wave_per_eu = 0;
-  if (config.variant == MQA_VARIANT_SCHEDULED) config.split_kv = 0; // it makes its own schedule
+  if (config.variant == MQA_VARIANT_SCHEDULED) clamp(config.split_kv, 0, 1); // it makes its own schedule
   if (config.variant != MQA_VARIANT_WGMMA) return;
   config.chunk_k = config.split_kv = 0;
   if (config.wave_per_eu == 1) config.wave_per_eu = 3;
@@ -140,6 +141,21 @@ Case smallest_case(Operation op) {
   c.shape.lens_per_row = op == Operation::prefill_logits;
   if (op == Operation::head_sum) c.shape.tail = MQA_TAIL_NEG_INF;
   return c;
+}
+
+bool rows_fit(const Case& c) {
+#ifdef MQA_PLATFORM_NVIDIA
+  constexpr int64_t kBytesPerDim = 2, kShared_bytes = 224 << 10;
+#else
+  constexpr int64_t kBytesPerDim = 1, kShared_bytes = 64 << 10;
+#endif
+  constexpr int64_t kStaged_bytes = 48 << 10, kSchedule_bytes = 2 << 10;
+  const int64_t rows = c.op == Operation::prefill_logits ? 1 : c.shape.next_n,
+                heads = (c.shape.heads + 15) / 16 * 16;
+  const int64_t bytes = rows * heads * (kBytesPerDim * c.shape.head_dim + 4);
+  if (c.config.variant != MQA_VARIANT_SCHEDULED) return bytes <= kStaged_bytes;
+  const int64_t blocks = std::max(c.config.wave_per_eu, 1); // of one compute unit
+  return bytes + kSchedule_bytes <= std::min(kShared_bytes / blocks, kStaged_bytes);
 }
 
 void fit_lengths(Case& c) {

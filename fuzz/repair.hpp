@@ -13,7 +13,11 @@ inline constexpr int64_t kUsualWork = 2'000'000;
 // Everything at its default, and what the operation wants in its place where that is illegal.
 Case smallest_case(Operation);
 
-// Lengths and starts fit batch and next_n, sizes are multiples of what they must be, too small strides become dense.
+// Does what a staged or scheduled block keeps of a sequence's rows fit into its LDS?
+bool rows_fit(const Case&);
+
+// Lengths and starts fit batch and next_n, sizes are multiples of what they must be, too small strides become
+// dense.
 void fit_lengths(Case&);
 void repair(Case&);
 // Halves the dearest axis until work(c) <= limit.
