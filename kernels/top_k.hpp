@@ -1,7 +1,8 @@
-// Top-k of rows, the kernel: an exact radix select.  A block serves one row after another; it reads the row
-// once per digit to find the key at which the selection ends, counting in a histogram in LDS, and once more
-// to write the columns above it.  Nothing is kept between passes but the threshold, so no row is too long and
-// no tie too wide. The file runs: place, load, count, find, write, kernel, launch.
+// Top-k of rows, the kernel: an exact radix select, a block per row.  The row is read once per digit to find
+// the key at which the selection ends, counting in a histogram in LDS, and once more to write the columns
+// above it; in order, once before that to count what each wave will write.  Nothing is kept between passes
+// but the threshold, so no row is too long and no tie too wide.  The file runs: place, load, walk, count,
+// find, write, kernel, launch.
 #pragma once
 #include "kernels/arch/arch.hpp"
 #include "kernels/launch.hpp"
@@ -12,13 +13,15 @@
 namespace mqa {
 
 inline constexpr int kTopKBins = 1 << 11;
-inline constexpr int kTopKMostThreads = 1024, kTopKFewThreads = 256;
+inline constexpr int kTopKMostThreads = 1024, kTopKFewThreads = 512;
 inline constexpr int kTopKMostWaves = kTopKMostThreads / Arch::kLanes;
 // Rows beyond this many go on in the grid's second dimension: in one, 2^31 rows have more threads than a
 // launch can.
 inline constexpr int64_t kTopKGridWidth = 65535;
-// Rows up to this width get the small block: a pass over them is one load a thread.
-inline constexpr int64_t kTopKNarrow_columns = 4 * kTopKFewThreads;
+// Rows up to this width get the small block: several fit a compute unit, and a pass over the row is short.
+// Measured on an H200: of 8192 columns and less it serves many rows faster and few as fast, of 32768 and more
+// it serves few slower.
+inline constexpr int64_t kTopKNarrow_columns = 16384;
 
 struct TopKCounts {
   int32_t above, ties;
@@ -26,16 +29,10 @@ struct TopKCounts {
     return {a.above + b.above, a.ties + b.ties};
   }
 };
-// Counts of one tile, at most 4096 columns, in a word.
-__device__ inline uint32_t packed(TopKCounts c) { return static_cast<uint32_t>(c.above | c.ties << 16); }
-__device__ inline TopKCounts unpacked(uint32_t word) {
-  return {static_cast<int32_t>(word & 0xffffu), static_cast<int32_t>(word >> 16)};
-}
 struct TopKShared {
   uint32_t histogram[kTopKBins];
-  uint32_t bins_of_wave[kTopKMostWaves];
-  uint32_t tile_of_wave[2][kTopKMostWaves]; // packed; one side is read while the other is written
-  TopKCounts claimed;                       // without order: what waves took so far
+  uint32_t of_wave[2][kTopKMostWaves]; // what each wave holds, of bins or of columns to write
+  TopKCounts claimed;                  // without order: what waves took so far
   Threshold threshold;
 };
 
@@ -53,11 +50,13 @@ template <class R> __device__ TopKRow top_k_row(const mqa_top_k_args& a, int64_t
       static_cast<int32_t>(reinterpret_cast<uintptr_t>(logits + first) / sizeof(float) % 4);
   return {logits, a.indices + R::index_offset(a, row), first, R::limit(a, row), a.k, first - misaligned};
 }
-template <int Threads> struct TopKThread {
-  static constexpr int threads = Threads, waves = Threads / Arch::kLanes, bins = kTopKBins / Threads;
+// Batch: loads that a thread has in flight.
+template <int Threads, int Batch> struct TopKThread {
+  static constexpr int threads = Threads, waves = Threads / Arch::kLanes, bins = kTopKBins / Threads,
+                       batch = Batch;
   int32_t id, lane, wave;
 };
-template <class Arch, int Threads> __device__ TopKThread<Threads> top_k_thread() {
+template <class Arch, int Threads, int Batch> __device__ TopKThread<Threads, Batch> top_k_thread() {
   const auto id = static_cast<int32_t>(threadIdx.x);
   return {id, id % Arch::kLanes, Arch::uniform(id / Arch::kLanes)};
 }
@@ -67,31 +66,59 @@ template <class Arch, int Threads> __device__ TopKThread<Threads> top_k_thread()
 struct Keys {
   uint32_t key[4];
 };
+template <class R> __device__ Keys load_four(const TopKRow& row, int32_t column) {
+  const uint4 bits = *reinterpret_cast<const uint4*>(row.logits + column);
+  return {{R::key_of(bits.x), R::key_of(bits.y), R::key_of(bits.z), R::key_of(bits.w)}};
+}
+template <class R> __device__ bool are_candidates(const TopKRow& row, int32_t begin, int32_t end) {
+  return R::is_candidate(begin, row.first, row.limit) && R::is_candidate(end - 1, row.first, row.limit);
+}
 template <class R> __device__ Keys load_keys(const TopKRow& row, int32_t column) {
+  if (are_candidates<R>(row, column, column + 4)) return load_four<R>(row, column);
   Keys keys = {};
-  if (R::is_candidate(column, row.first, row.limit) && R::is_candidate(column + 3, row.first, row.limit)) {
-    const uint4 bits = *reinterpret_cast<const uint4*>(row.logits + column);
-    keys = {{R::key_of(bits.x), R::key_of(bits.y), R::key_of(bits.z), R::key_of(bits.w)}};
-  } else {
-    for (int i = 0; i < 4; ++i)
-      if (R::is_candidate(column + i, row.first, row.limit))
-        keys.key[i] = R::key_of(reinterpret_cast<const uint32_t*>(row.logits)[column + i]);
-  }
+  for (int i = 0; i < 4; ++i)
+    if (R::is_candidate(column + i, row.first, row.limit))
+      keys.key[i] = R::key_of(reinterpret_cast<const uint32_t*>(row.logits)[column + i]);
   return keys;
+}
+
+// ---- walk ----
+// Calls body(keys, first column) for the columns of this wave, its share of the row, tile by tile from left
+// to right; whole waves at a time.  Where a batch of tiles holds nothing but candidates, its loads come
+// first.
+template <class Arch, class R, class Thread, class Body>
+__device__ void walk(const TopKRow& row, const Thread& me, Body body) {
+  constexpr int32_t tile = 4 * Arch::kLanes, batch = Thread::batch * tile;
+  const int32_t share = ceil_div(row.limit - row.begin, tile * Thread::waves) * tile;
+  int32_t begin = row.begin + me.wave * share;
+  const int32_t end = least(begin + share, row.limit);
+  while (begin < end) {
+    const int32_t column = begin + 4 * me.lane;
+    if (begin + batch <= end && are_candidates<R>(row, begin, begin + batch)) {
+      Keys keys[Thread::batch];
+#pragma unroll
+      for (int i = 0; i < Thread::batch; ++i) keys[i] = load_four<R>(row, column + i * tile);
+#pragma unroll
+      for (int i = 0; i < Thread::batch; ++i) body(keys[i], column + i * tile);
+      begin += batch;
+    } else {
+      body(load_keys<R>(row, column), column);
+      begin += tile;
+    }
+  }
 }
 
 // ---- count ----
 // A histogram of one digit over the keys that agree with the threshold so far.
-template <class R, class Thread>
+template <class Arch, class R, class Thread>
 __device__ void count_digit(TopKShared& lds, const Thread& me, const TopKRow& row, const Threshold& t,
                             int bits) {
   const int32_t shift = t.shift - bits;
-  for (int32_t column = row.begin + 4 * me.id; column < row.limit; column += 4 * Thread::threads) {
-    const Keys keys = load_keys<R>(row, column);
+  walk<Arch, R>(row, me, [&](const Keys& keys, int32_t) {
     for (const uint32_t key : keys.key)
       if (uint64_t{key} >> t.shift == t.prefix)
         atomicAdd(&lds.histogram[key >> shift & ((1u << bits) - 1)], 1u);
-  }
+  });
 }
 
 // ---- find ----
@@ -104,16 +131,12 @@ template <class Arch, int Lanes> __device__ uint32_t inclusive_sum(uint32_t x, i
   }
   return x;
 }
-// What the waves before this one hold together, and what all hold, of one word a wave in LDS.
-struct WaveSums {
-  uint32_t before, all;
-};
-template <class Arch, class Thread> __device__ WaveSums wave_sums(const uint32_t* of_wave, const Thread& me) {
-  const uint32_t own = of_wave[me.lane % Thread::waves];
-  const auto sums = static_cast<int32_t>(inclusive_sum<Arch, Thread::waves>(own, me.lane));
-  const auto all = static_cast<uint32_t>(Arch::shuffle(sums, Thread::waves - 1));
-  const auto through = static_cast<uint32_t>(Arch::shuffle(sums, me.wave));
-  return {through - static_cast<uint32_t>(Arch::shuffle(static_cast<int32_t>(own), me.wave)), all};
+// What the waves before this one hold together, of one word a wave in LDS.
+template <class Arch, class Thread>
+__device__ uint32_t of_waves_before(const uint32_t* of_wave, const Thread& me) {
+  const uint32_t own = of_wave[me.lane % Thread::waves],
+                 sums = inclusive_sum<Arch, Thread::waves>(own, me.lane);
+  return static_cast<uint32_t>(Arch::shuffle(static_cast<int32_t>(sums - own), me.wave));
 }
 // The bin in which the quota is used up, counted from the highest; every thread owns a few adjacent bins.
 // Empties the histogram.  The whole block calls it between two barriers of its own.
@@ -124,9 +147,9 @@ __device__ Threshold find_bin(TopKShared& lds, const Thread& me, const Threshold
   uint32_t sum = 0;
   for (int i = 0; i < own; ++i) sum += lds.histogram[top - i];
   const uint32_t inclusive = inclusive_sum<Arch, Arch::kLanes>(sum, me.lane);
-  if (me.lane == Arch::kLanes - 1) lds.bins_of_wave[me.wave] = inclusive;
+  if (me.lane == Arch::kLanes - 1) lds.of_wave[0][me.wave] = inclusive;
   Arch::barrier();
-  uint32_t above = wave_sums<Arch>(lds.bins_of_wave, me).before + inclusive - sum;
+  uint32_t above = of_waves_before<Arch>(lds.of_wave[0], me) + inclusive - sum;
   const auto quota = static_cast<uint32_t>(t.quota);
   const bool ends_here = above < quota && quota <= above + sum;
   for (int i = 0; i < own; ++i) {
@@ -145,7 +168,7 @@ template <class Arch, class R, class Thread>
 __device__ Threshold find_threshold(TopKShared& lds, const Thread& me, const TopKRow& row) {
   Threshold t{0, 32, row.k, 0};
   for (int digit = 0; digit < R::digits() && t.ties != t.quota; ++digit) {
-    count_digit<R>(lds, me, row, t, R::digit_bits(digit));
+    count_digit<Arch, R>(lds, me, row, t, R::digit_bits(digit));
     Arch::barrier();
     t = find_bin<Arch, R>(lds, me, t, R::digit_bits(digit));
   }
@@ -189,37 +212,41 @@ __device__ void write_columns(const TopKRow& row, const Threshold& t, const Keys
   }
 }
 
-// Ascending: the block goes over the row tile by tile, and every wave knows what the waves before it hold.
+// What the waves before this one are going to write.
 template <class Arch, class R, class Thread>
-__device__ void write_in_order(TopKShared& lds, const Thread& me, const TopKRow& row, const Threshold& t) {
-  TopKCounts before = {};
-  int side = 0;
-  for (int32_t tile = row.begin; tile < row.limit; tile += 4 * Thread::threads, side ^= 1) {
-    const int32_t column = tile + 4 * me.id;
-    const Keys keys = load_keys<R>(row, column);
-    const WaveCounts mine = wave_counts<Arch>(keys, t, me.lane);
-    if (me.lane == 0) lds.tile_of_wave[side][me.wave] = packed(mine.all);
-    Arch::barrier();
-    const WaveSums sums = wave_sums<Arch>(lds.tile_of_wave[side], me);
-    const TopKCounts start = before + unpacked(sums.before) + mine.lower;
-    before = before + unpacked(sums.all);
-    write_columns<R>(row, t, keys, column, start, -1);
-  }
+__device__ TopKCounts counts_before(TopKShared& lds, const Thread& me, const TopKRow& row,
+                                    const Threshold& t) {
+  TopKCounts own = {};
+  walk<Arch, R>(row, me, [&](const Keys& keys, int32_t) {
+    for (const uint32_t key : keys.key) own.above += is_above(key, t), own.ties += is_tie(key, t);
+  });
+  const uint32_t above = inclusive_sum<Arch, Arch::kLanes>(static_cast<uint32_t>(own.above), me.lane),
+                 ties = inclusive_sum<Arch, Arch::kLanes>(static_cast<uint32_t>(own.ties), me.lane);
+  if (me.lane == Arch::kLanes - 1) lds.of_wave[0][me.wave] = above, lds.of_wave[1][me.wave] = ties;
+  Arch::barrier();
+  return {static_cast<int32_t>(of_waves_before<Arch>(lds.of_wave[0], me)),
+          static_cast<int32_t>(of_waves_before<Arch>(lds.of_wave[1], me))};
 }
-// In any order: a wave claims as many positions as it needs, those of ties behind all others.
+// Positions for a wave's tile, whichever wave comes first.
+template <class Arch> __device__ TopKCounts claim(TopKShared& lds, TopKCounts wanted, int lane) {
+  TopKCounts start = {};
+  if (lane == 0)
+    start = {atomicAdd(&lds.claimed.above, wanted.above), atomicAdd(&lds.claimed.ties, wanted.ties)};
+  return {Arch::uniform(start.above), Arch::uniform(start.ties)};
+}
+// Ascending, or in any order with those that tie behind all others.
 template <class Arch, class R, class Thread>
-__device__ void write_unordered(TopKShared& lds, const Thread& me, const TopKRow& row, const Threshold& t) {
-  for (int32_t tile = row.begin + 4 * Arch::kLanes * me.wave; tile < row.limit; tile += 4 * Thread::threads) {
-    const int32_t column = tile + 4 * me.lane;
-    const Keys keys = load_keys<R>(row, column);
+__device__ void write_selected(TopKShared& lds, const Thread& me, const TopKRow& row, const Threshold& t,
+                               bool ascending) {
+  TopKCounts before = {};
+  if (ascending) before = counts_before<Arch, R>(lds, me, row, t);
+  walk<Arch, R>(row, me, [&](const Keys& keys, int32_t column) {
     const WaveCounts mine = wave_counts<Arch>(keys, t, me.lane);
-    if (mine.all.above + mine.all.ties == 0) continue;
-    TopKCounts start = {};
-    if (me.lane == 0)
-      start = {atomicAdd(&lds.claimed.above, mine.all.above), atomicAdd(&lds.claimed.ties, mine.all.ties)};
-    start = {Arch::uniform(start.above), Arch::uniform(start.ties)};
-    write_columns<R>(row, t, keys, column, start + mine.lower, row.k - t.quota);
-  }
+    if (mine.all.above + mine.all.ties == 0) return;
+    const TopKCounts start = ascending ? before : claim<Arch>(lds, mine.all, me.lane);
+    write_columns<R>(row, t, keys, column, start + mine.lower, ascending ? -1 : row.k - t.quota);
+    before = before + mine.all;
+  });
 }
 // All candidates, then padding.
 template <class R, class Thread> __device__ void write_all(const Thread& me, const TopKRow& row) {
@@ -229,22 +256,19 @@ template <class R, class Thread> __device__ void write_all(const Thread& me, con
 }
 
 // ---- kernel ----
-template <class Arch, class R, int Threads>
+template <class Arch, class R, int Threads, int Batch>
 __global__ void __launch_bounds__(Threads) top_k(const mqa_top_k_args a) {
   __shared__ TopKShared lds;
   const int64_t i = int64_t{blockIdx.y} * gridDim.x + blockIdx.x;
   if (i >= int64_t{a.batch} * a.next_n) return;
-  const auto me = top_k_thread<Arch, Threads>();
+  const auto me = top_k_thread<Arch, Threads, Batch>();
   const TopKRow row = top_k_row<R>(a, i);
   if (R::takes_all(row.limit - row.first, row.k)) return write_all<R>(me, row);
   for (int bin = me.id; bin < kTopKBins; bin += Threads) lds.histogram[bin] = 0;
   if (me.id == 0) lds.claimed = {};
   Arch::barrier();
   const Threshold t = find_threshold<Arch, R>(lds, me, row);
-  if (a.stable)
-    write_in_order<Arch, R>(lds, me, row, t);
-  else
-    write_unordered<Arch, R>(lds, me, row, t);
+  write_selected<Arch, R>(lds, me, row, t, a.stable);
 }
 
 // ---- launch ----
@@ -255,9 +279,9 @@ hipError_t launch_top_k_with(const mqa_top_k_args& args, hipStream_t stream) {
   const int64_t wide = least(rows, kTopKGridWidth);
   const dim3 grid(static_cast<uint32_t>(wide), static_cast<uint32_t>(ceil_div(rows, wide)));
   if (args.columns <= kTopKNarrow_columns)
-    top_k<A, R, kTopKFewThreads><<<grid, dim3(kTopKFewThreads), 0, stream>>>(args);
+    top_k<A, R, kTopKFewThreads, 2><<<grid, dim3(kTopKFewThreads), 0, stream>>>(args);
   else
-    top_k<A, R, kTopKMostThreads><<<grid, dim3(kTopKMostThreads), 0, stream>>>(args);
+    top_k<A, R, kTopKMostThreads, 4><<<grid, dim3(kTopKMostThreads), 0, stream>>>(args);
   return hipGetLastError();
 }
 

@@ -104,7 +104,7 @@ Rows random_rows(int64_t count, int64_t columns, int distinct, uint32_t seed) {
 }
 
 TEST(TopK, StableEqualsASortThatKeepsTheOrderOfEquals) {
-  for (const int64_t columns : {70, 1023, 1025, 4100, 9001})
+  for (const int64_t columns : {70, 1023, 4100, 16384, 16385, 40000})
     for (const int32_t k : {1, 7, 64, 1000, 4096})
       for (const int distinct : {3, 100, 1000000}) {
         const Rows rows = random_rows(3, columns, distinct, static_cast<uint32_t>(columns + k));
@@ -114,7 +114,7 @@ TEST(TopK, StableEqualsASortThatKeepsTheOrderOfEquals) {
 }
 
 TEST(TopK, WithoutOrderTheSelectedValuesAreTheSame) {
-  for (const int64_t columns : {1023, 9001})
+  for (const int64_t columns : {1023, 20000})
     for (const int32_t k : {1, 64, 1000})
       for (const int distinct : {3, 1000000}) {
         const Rows rows = random_rows(3, columns, distinct, static_cast<uint32_t>(columns + k));
