@@ -34,19 +34,6 @@ void check(benchmark::State& state, Lane lane) {
 BENCHMARK_CAPTURE(check, exact, Lane::exact)->Arg(64)->Arg(2049)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(check, numeric, Lane::numeric)->Arg(2049)->Unit(benchmark::kMillisecond);
 
-// The kernel alone, on the simulator or the device, waiting included.
-void kernel_launch(benchmark::State& state) {
-  const Problem problem = resolve(decode_case(32, static_cast<int32_t>(state.range(0)), Lane::numeric));
-  DeviceInputs inputs;
-  GuardedWords logits;
-  inputs.upload(problem, generate(problem, {Lane::numeric, Pattern::general, 1, {}}));
-  logits.resize(logits_bytes(problem) / 4);
-  apply_stress({});
-  for (auto _ : state) launch(inputs.args(problem, logits.floats()), {}, nullptr);
-  state.SetItemsProcessed(state.iterations() * state.range(0));
-}
-BENCHMARK(kernel_launch)->Arg(64)->Arg(2049)->Unit(benchmark::kMicrosecond);
-
 // The k largest of rows of gaussian logits, waiting included; 0 or 1: stable.
 void top_k_launch(benchmark::State& state) {
   constexpr int32_t kRows = 4;
