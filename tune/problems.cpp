@@ -2,11 +2,11 @@
 #include "tune/problems.hpp"
 
 #include "fuzz/case_names.hpp"
+#include "fuzz/json_reader.hpp"
 #include "kernels/problem_key.hpp"
 #include "tune/call.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,52 +16,37 @@
 namespace mqalab {
 namespace {
 
-using nlohmann::json;
-
 struct Entry {
-  json value;
+  Json value;
   std::string origin;
 };
 
-// Deeper values are no problem, and what walks them by recursion would run out of stack.
-constexpr int kDeepest = 64;
-
-json parse(const std::string& text, const std::string& origin) try {
-  return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepest)
-      throw CaseError(fmt::format("{}: is nested more than {} levels deep\n  allowed: cases, as objects",
-                                  origin, kDeepest));
-    return true;
-  });
-} catch (const json::exception& e) {
-  throw CaseError(origin + ": not JSON: " + e.what());
-}
-
 // A whole file may be one value: an array of problems, or one case as people write it, over many lines.
-std::vector<Entry> whole_file(const json& value, const std::string& origin) {
+std::vector<Entry> whole_file(const Json& value, const std::string& origin) {
   if (!value.is_array()) return {{value, origin}};
   std::vector<Entry> list;
-  for (const json& entry : value)
+  for (const Json& entry : value)
     list.push_back({entry, fmt::format("{}: entry {}", origin, list.size() + 1)});
   return list;
 }
 
 std::vector<Entry> entries(const std::string& text, const std::string& origin) {
-  if (json::accept(text)) return whole_file(parse(text, origin), origin);
+  if (Json::accept(text)) return whole_file(parse_json(text, origin), origin);
   std::vector<Entry> list;
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const std::string where = fmt::format("{}: line {}", origin, number);
-    if (line.find_first_not_of(" \t\r") != std::string::npos) list.push_back({parse(line, where), where});
+    if (line.find_first_not_of(" \t\r") != std::string::npos)
+      list.push_back({parse_json(line, where), where});
   }
   return list;
 }
 
-double take_weight(json& value, const std::string& origin) {
+double take_weight(Json& value, const std::string& origin) {
   if (!value.contains("weight")) return 1;
-  const json weight = value["weight"];
+  const Json weight = value["weight"];
   value.erase("weight");
   if (!weight.is_number() || !(weight.get<double>() > 0) || !std::isfinite(weight.get<double>()))
     throw CaseError(origin + ": weight is " + weight.dump() +
@@ -70,13 +55,13 @@ double take_weight(json& value, const std::string& origin) {
 }
 
 // Without lengths every sequence is as long as it may be, and every row of a prefill sees all keys.
-void fill_lengths(json& value) {
+void fill_lengths(Json& value) {
   if (value.contains("context_lens")) return;
-  const bool prefill = value.value("op", json("")) == name_of(Operation::prefill_logits);
-  const json batch = value.value(prefill ? "next_n" : "batch", json(1)),
-             columns = value.value("max_model_len", json(1));
+  const bool prefill = value.value("op", Json("")) == name_of(Operation::prefill_logits);
+  const Json batch = value.value(prefill ? "next_n" : "batch", Json(1)),
+             columns = value.value("max_model_len", Json(1));
   if (batch.is_number_integer() && columns.is_number_integer() && batch >= 0 && batch <= 65536)
-    value["context_lens"] = std::vector<json>(batch.get<size_t>(), columns);
+    value["context_lens"] = std::vector<Json>(batch.get<size_t>(), columns);
 }
 
 TuneProblem problem(Entry entry) {
