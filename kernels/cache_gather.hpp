@@ -69,15 +69,15 @@ __device__ inline void store_piece(uint8_t* to, const GatherPiece& piece, bool a
   for (int i = 0; i < kGatherBytes; ++i) to[i] = static_cast<uint8_t>(piece.word[i / 4] >> 8 * (i % 4));
 }
 
-// `lanes` neighbours share a row, each with sixteen of its bytes.
+// 2^shift neighbours share a row, each with sixteen of its bytes.
 template <class R>
-__global__ __launch_bounds__(kCacheThreads) void cache_gather(const mqa_cache_gather_args a, int lanes,
+__global__ __launch_bounds__(kCacheThreads) void cache_gather(const mqa_cache_gather_args a, int shift,
                                                               bool cache_aligned, bool keys_aligned) {
   const int thread = static_cast<int>(threadIdx.x);
-  const int dim = thread % lanes * kGatherBytes, rows_per_block = kCacheThreads / lanes;
+  const int dim = (thread & ((1 << shift) - 1)) * kGatherBytes, rows_per_block = kCacheThreads >> shift;
   if (dim >= a.head_dim) return;
   const int64_t pass = int64_t{gridDim.x} * rows_per_block;
-  for (int64_t row = int64_t{blockIdx.x} * rows_per_block + thread / lanes; row < a.tokens; row += pass) {
+  for (int64_t row = int64_t{blockIdx.x} * rows_per_block + (thread >> shift); row < a.tokens; row += pass) {
     const int32_t sequence = R::sequence_of(a, row);
     if (!R::owns(a, sequence, row)) continue;
     const int64_t token = row - a.cu_seq_lens[sequence];
@@ -102,9 +102,9 @@ template <class R> hipError_t launch_cache_gather_with(const mqa_cache_gather_ar
   const auto aligned = [](const void* base, int64_t stride) {
     return reinterpret_cast<uintptr_t>(base) % kGatherBytes == 0 && stride % kGatherBytes == 0;
   };
-  const int lanes = lanes_per_token(a.head_dim, kGatherBytes);
-  cache_gather<R><<<dim3(cache_blocks(a.tokens, lanes)), dim3(kCacheThreads), 0, stream>>>(
-      a, lanes, aligned(a.kv_cache, a.kv_block_stride_bytes), aligned(a.keys, a.keys_stride));
+  const int shift = token_shift(a.head_dim, kGatherBytes);
+  cache_gather<R><<<dim3(cache_blocks(a.tokens, shift)), dim3(kCacheThreads), 0, stream>>>(
+      a, shift, aligned(a.kv_cache, a.kv_block_stride_bytes), aligned(a.keys, a.keys_stride));
   return hipGetLastError();
 }
 

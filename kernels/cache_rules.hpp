@@ -27,19 +27,20 @@ struct CacheRules {
   }
 };
 
-// Lanes that share a token when each takes `dims` of it: a power of two, so that they sit in one wave.
-constexpr int lanes_per_token(int head_dim, int dims) {
-  int lanes = 1;
-  while (lanes * dims < head_dim) lanes *= 2;
-  return lanes;
+// Threads of a block.  2^shift neighbours share a token, each with `dims` of its dims; so they sit in one
+// wave.
+inline constexpr int kCacheThreads = 256;
+constexpr int token_shift(int head_dim, int dims) {
+  int shift = 0;
+  while (dims << shift < head_dim) ++shift;
+  return shift;
 }
 
-// Threads of a block, and blocks for `tokens` items of `lanes` threads: enough to fill any device, the rest
-// in a loop, because 2^31 tokens of 32 threads are more than a grid may have.
-inline constexpr int kCacheThreads = 256;
-inline uint32_t cache_blocks(int64_t tokens, int lanes) {
+// Blocks for all tokens: at most enough to fill any device, the rest in a loop, because 2^31 tokens of 32
+// threads are more than a grid may have.
+inline uint32_t cache_blocks(int64_t tokens, int shift) {
   constexpr int64_t kMost = 1 << 20;
-  return static_cast<uint32_t>(least(ceil_div(tokens * lanes, int64_t{kCacheThreads}), kMost));
+  return static_cast<uint32_t>(least(ceil_div(tokens << shift, int64_t{kCacheThreads}), kMost));
 }
 
 } // namespace mqa

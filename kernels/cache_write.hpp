@@ -72,21 +72,24 @@ struct CacheWriteRules : CacheRules {
   }
   // The code of a magnitude up to `largest`, nearest, ties to even.  Normals: round the mantissa to three
   // bits in place and move the exponent's bias.  Below the smallest normal: adding 2^(21 - bias), whose last
-  // mantissa bit is worth one code, leaves the code in the low bits of the sum.
+  // mantissa bit is worth one code, leaves the code in the low bits of the sum.  Both are computed: a choice
+  // costs less than a branch.
   MQA_HD static uint32_t rounded(float magnitude, const Fp8Format& f) {
     const auto bits = __builtin_bit_cast(uint32_t, magnitude);
-    if (bits >= static_cast<uint32_t>(128 - f.bias) << 23)
-      return ((bits + 0x7ffffu + (bits >> 20 & 1)) >> 20) - (static_cast<uint32_t>(127 - f.bias) << 3);
+    const uint32_t normal =
+        ((bits + 0x7ffffu + (bits >> 20 & 1)) >> 20) - (static_cast<uint32_t>(127 - f.bias) << 3);
     const auto anchor = static_cast<uint32_t>(127 + 21 - f.bias) << 23;
-    return __builtin_bit_cast(uint32_t, magnitude + __builtin_bit_cast(float, anchor)) - anchor;
+    const uint32_t subnormal =
+        __builtin_bit_cast(uint32_t, magnitude + __builtin_bit_cast(float, anchor)) - anchor;
+    return bits >= static_cast<uint32_t>(128 - f.bias) << 23 ? normal : subnormal;
   }
   // Saturating; NaN gives the flavour's NaN, and FNUZ has no -0.
   template <class R> MQA_HD static uint32_t encode(float x, const Fp8Format& f) {
     const float magnitude = __builtin_fabsf(x);
     const uint32_t code = R::rounded(magnitude < f.largest ? magnitude : f.largest, f);
     const uint32_t sign = __builtin_bit_cast(uint32_t, x) >> 24 & 0x80u;
-    if (x != x) return f.nan;
-    return code == 0 && f.nan == 0x80u ? 0 : code | sign;
+    const uint32_t number = code | (code == 0 ? sign & ~f.nan : sign);
+    return x != x ? f.nan : number;
   }
 
   // ---- input ----
@@ -110,32 +113,42 @@ struct KeyPiece {
   float dim[kWriterDims];
 };
 
-// `wide`: keys are aligned to 16 bytes and the cache to 8.  Otherwise elements come one by one.
-template <class Bits> __device__ void load_elements(Bits (&to)[kWriterDims], const Bits* from, bool wide) {
-  struct alignas(16) Wide {
-    Bits element[16 / sizeof(Bits)];
+// Sixteen bytes of keys.  Not `aligned` to 16, they come element by element.
+template <class Element> __device__ void load_words(uint32_t (&to)[4], const void* from, bool aligned) {
+  struct alignas(16) Words {
+    uint32_t word[4];
   };
-  constexpr int kPieces = sizeof to / 16, kEach = 16 / sizeof(Bits);
-  if (wide) {
-    for (int piece = 0; piece < kPieces; ++piece) {
-      const Wide loaded = reinterpret_cast<const Wide*>(from)[piece];
-      for (int i = 0; i < kEach; ++i) to[piece * kEach + i] = loaded.element[i];
-    }
-  } else {
-    for (int i = 0; i < kWriterDims; ++i) to[i] = from[i];
+  if (aligned) {
+    const Words words = *static_cast<const Words*>(from);
+    for (int i = 0; i < 4; ++i) to[i] = words.word[i];
+    return;
+  }
+  constexpr int kEach = 4 / sizeof(Element);
+  for (int i = 0; i < 4; ++i) {
+    to[i] = 0;
+    for (int part = 0; part < kEach; ++part)
+      to[i] |= uint32_t{static_cast<const Element*>(from)[kEach * i + part]} << 16 * part;
   }
 }
 
-template <class R> __device__ KeyPiece load_keys(const mqa_cache_write_args& a, int64_t offset, bool wide) {
+template <class R>
+__device__ KeyPiece load_keys(const mqa_cache_write_args& a, int64_t offset, bool aligned) {
   KeyPiece piece;
+  uint32_t words[4];
   if (a.key_type == MQA_KEY_FP32) {
-    load_elements(piece.dim, static_cast<const float*>(a.keys) + offset, wide);
+    for (int half = 0; half < 2; ++half) {
+      load_words<uint32_t>(words, static_cast<const float*>(a.keys) + offset + 4 * half, aligned);
+      for (int i = 0; i < 4; ++i) piece.dim[4 * half + i] = __builtin_bit_cast(float, words[i]);
+    }
     return piece;
   }
-  uint16_t bits[kWriterDims];
-  load_elements(bits, static_cast<const uint16_t*>(a.keys) + offset, wide);
-  for (int i = 0; i < kWriterDims; ++i)
-    piece.dim[i] = a.key_type == MQA_KEY_BF16 ? R::from_bf16(bits[i]) : R::from_fp16(bits[i]);
+  load_words<uint16_t>(words, static_cast<const uint16_t*>(a.keys) + offset, aligned);
+  const auto bits = [&](int i) { return static_cast<uint16_t>(words[i / 2] >> 16 * (i % 2)); };
+  if (a.key_type == MQA_KEY_BF16) {
+    for (int i = 0; i < kWriterDims; ++i) piece.dim[i] = R::from_bf16(bits(i));
+  } else {
+    for (int i = 0; i < kWriterDims; ++i) piece.dim[i] = R::from_fp16(bits(i));
+  }
   return piece;
 }
 
@@ -149,16 +162,16 @@ __device__ inline void store_codes(uint8_t* to, const uint32_t (&words)[2], bool
   }
 }
 
-// `lanes` neighbours share a token, each with eight of its dims.
+// 2^shift neighbours share a token, each with eight of its dims.
 template <class R>
-__global__ __launch_bounds__(kCacheThreads) void cache_write(const mqa_cache_write_args a, int lanes,
+__global__ __launch_bounds__(kCacheThreads) void cache_write(const mqa_cache_write_args a, int shift,
                                                              bool wide) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % Arch::kLanes;
-  const int dim = thread % lanes * kWriterDims, tokens_per_block = kCacheThreads / lanes;
+  const int dim = (thread & ((1 << shift) - 1)) * kWriterDims, tokens_per_block = kCacheThreads >> shift;
   const Fp8Format format = R::format(a);
   const int64_t pass = int64_t{gridDim.x} * tokens_per_block;
   for (int64_t first = int64_t{blockIdx.x} * tokens_per_block; first < a.tokens; first += pass) {
-    const int64_t token = first + thread / lanes;
+    const int64_t token = first + (thread >> shift);
     const int64_t slot = token < a.tokens ? R::slot_of(a, token) : -1;
     const bool written = R::is_written(a, slot), mine = written && dim < R::dims_of(a);
 
@@ -166,7 +179,7 @@ __global__ __launch_bounds__(kCacheThreads) void cache_write(const mqa_cache_wri
     if (mine) key = load_keys<R>(a, R::key_offset(a, token, dim), wide);
     float amax = 0;
     for (const float x : key.dim) amax = R::larger_magnitude(amax, x);
-    for (int distance = lanes / 2; distance > 0; distance /= 2)
+    for (int distance = 1; distance < 1 << shift; distance *= 2)
       amax = R::larger_magnitude(amax, Arch::shuffle(amax, lane ^ distance));
     const float scale = R::template scale_of<R>(a, amax);
 
@@ -186,8 +199,8 @@ template <class R> hipError_t launch_cache_write_with(const mqa_cache_write_args
   const int64_t element = a.key_type == MQA_KEY_FP32 ? 4 : 2;
   const bool wide = reinterpret_cast<uintptr_t>(a.keys) % 16 == 0 && a.keys_stride * element % 16 == 0 &&
                     reinterpret_cast<uintptr_t>(a.kv_cache) % 8 == 0 && a.kv_block_stride_bytes % 8 == 0;
-  const int lanes = lanes_per_token(a.head_dim, kWriterDims);
-  cache_write<R><<<dim3(cache_blocks(a.tokens, lanes)), dim3(kCacheThreads), 0, stream>>>(a, lanes, wide);
+  const int shift = token_shift(a.head_dim, kWriterDims);
+  cache_write<R><<<dim3(cache_blocks(a.tokens, shift)), dim3(kCacheThreads), 0, stream>>>(a, shift, wide);
   return hipGetLastError();
 }
 
