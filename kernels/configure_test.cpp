@@ -68,6 +68,38 @@ TEST(Configuration, FnuzTakesTheGeneralPathWhereTheMatrixUnitReadsFn) {
   EXPECT_EQ(resolve_config(a, {MQA_VARIANT_STAGED, 0, 0, 0}, gfx950, &c, &why), MQA_UNSUPPORTED);
   EXPECT_THAT(why, ::testing::HasSubstr("gfx950/cu256"));
 }
+TEST(Configuration, WorkersFillEveryComputeUnitButNoneIsWithoutAChunkAtTheLongestContext) {
+  const mqa_config scheduled{MQA_VARIANT_SCHEDULED, 0, 0, 0};
+  EXPECT_EQ(resolved(problem(64, 1, 64, 32768), scheduled).workers, 608);
+  EXPECT_EQ(resolved(problem(64, 1, 64, 32768), {MQA_VARIANT_SCHEDULED, 0, 0, 4}).workers, 1216);
+  EXPECT_EQ(resolved(problem(3, 1, 64, 257), scheduled).workers, 6);
+  EXPECT_EQ(resolved(problem(3, 1, 64, 257), scheduled).split_kv, 1);
+  EXPECT_EQ(resolved(problem(64, 4, 64, 32768), scheduled).wave_per_eu, 1) << "two blocks pass 64 KiB of LDS";
+}
+TEST(Configuration, TheScheduledVariantSaysWhyItCannotRun) {
+  struct Bad {
+    mqa_paged_logits_args call;
+    mqa_config config;
+    const char* says;
+  };
+  mqa_paged_logits_args planes = problem(1, 1, 64, 1000), narrow = planes;
+  planes.logits_stride_head = 1000;
+  narrow.head_dim = 48;
+  for (const Bad& bad :
+       {Bad{problem(1, 7, 128, 9),
+            {5, 0, 0, 0},
+            "a block needs 119344 bytes of LDS for next_n 7 x heads 128; allowed: "
+            "up to 49152 with 1 blocks per compute unit; variant direct can"},
+        Bad{problem(1, 4, 64, 9), {5, 0, 0, 2}, "allowed: up to 32768 with 2 blocks"},
+        Bad{problem(1, 1, 64, 9), {5, 0, 2, 0}, "split_kv is 2; allowed: 0 or 1"},
+        Bad{planes, {5, 0, 0, 0}, "serves mqa_paged_logits and mqa_ragged_logits only"},
+        Bad{narrow, {5, 0, 0, 0}, "head_dim is 48; allowed: 32, 64, 128; variant general can"}}) {
+    LaunchConfig c{};
+    std::string why;
+    EXPECT_EQ(resolve_config(bad.call, bad.config, mi300x(), &c, &why), MQA_UNSUPPORTED);
+    EXPECT_THAT(why, ::testing::HasSubstr(bad.says));
+  }
+}
 DeviceFacts h200() {
   DeviceFacts d;
   d.key = "sm_90a/cu132";

@@ -14,9 +14,9 @@ struct General {
   MQA_HD static constexpr bool present(int head, int heads) { return head < heads; }
 };
 
-// ---- what rows see
-// ------------------------------------------------------------------------------------------------ Keys
-// [begin, end) have a column in row n.
+// ---- what rows see ----
+
+// Keys [begin, end) have a column in row n.
 template <class R, Form F> __device__ Range keys_seen(const PagedArgs& a, const Sequence& s, int n) {
   if constexpr (F == Form::prefill) return row_keys<R>(a, s.index * a.next_n + n);
   return {0, limit_of<R>(a, s, n)};
@@ -45,25 +45,23 @@ template <class R, Form F> __device__ Range keys_needed(const PagedArgs& a, cons
   return all;
 }
 
-// ---- tokens
-// -------------------------------------------------------------------------------------------------------
+// ---- tokens ----
 struct Token {
-  const uint8_t*
-      key;     // nullptr where it is not needed or its block id is bad; then all its values count as zero
-  float scale; // NaN for a bad id
+  int64_t offset; // byte of the cache where its key begins
+  bool valid;     // false where it is not needed or its block id is bad: all its values count as zero
+  float scale;    // NaN for a bad id
 };
 template <class R, Form F>
 __device__ Token find_token(const PagedArgs& a, const Sequence& s, int32_t position, bool needed) {
   const int32_t id = F != Form::prefill ? load_block_id<R>(a, s, position, needed) : needed ? position : -1;
-  if (!R::valid_block(id, a.num_blocks)) return {nullptr, __builtin_nanf("")};
+  if (!R::valid_block(id, a.num_blocks)) return {0, false, __builtin_nanf("")};
   const int32_t in_block =
       F == Form::prefill ? 0 : R::token_in_block(a, position, R::block_column(a, position));
-  return {a.kv_cache + R::block_offset(a, id) + R::token_offset(a, in_block),
+  return {R::block_offset(a, id) + R::token_offset(a, in_block), true,
           R::load_scale(a.scale_base, R::scale_block_offset(a, id) + R::scale_offset(a, in_block))};
 }
 
-// ---- queries
-// ------------------------------------------------------------------------------------------------------
+// ---- queries ----
 template <class Arch> struct QueryTile {
   alignas(16) typename Arch::Pair value[kTileHeads][kMostHeadDim / 2];
   float weight[kTileHeads];
@@ -89,30 +87,32 @@ template <class Arch> struct QueryTile {
   }
 };
 
-// ---- products
-// ----------------------------------------------------------------------------------------------------- Of
-// one key with the heads of a tile.
+// ---- products ----
+
+// Of one key with the heads of a tile.
 template <class Arch, class R, class G>
-__device__ void dots(const PagedArgs& a, const QueryTile<Arch>& queries, const uint8_t* key,
+__device__ void dots(const PagedArgs& a, const QueryTile<Arch>& queries, const Token& token,
                      float (&dot)[kTileHeads]) {
   using Pair = typename Arch::Pair;
   Pair sums[kTileHeads] = {};
   for (int piece = 0; piece < G::pieces(a.head_dim); ++piece) {
     uint32_t raw[4] = {};
-    if (key) Arch::template load_key_bytes<16>(raw, key + R::dim_offset(a, kPieceDims * piece), a);
+    if (token.valid)
+      Arch::template load_key_bytes<16>(raw, a.kv_cache + token.offset + R::dim_offset(a, kPieceDims * piece),
+                                        a);
     Pair values[kPieceDims / 2];
     for (int i = 0; i < 4; ++i) Arch::decode_values(values + 2 * i, raw[i], R::key_is_fnuz(a));
 #pragma unroll
-    for (int head = 0; head < kTileHeads; ++head)
+    for (int i = 0; i < kPieceDims / 2; ++i)
 #pragma unroll
-      for (int i = 0; i < kPieceDims / 2; ++i)
+      for (int head = 0; head < kTileHeads; ++head)
         sums[head] = Arch::fma(queries.value[head][piece * kPieceDims / 2 + i], values[i], sums[head]);
   }
   for (int head = 0; head < kTileHeads; ++head) dot[head] = sums[head].x + sums[head].y;
 }
 
-// ---- stores
-// -------------------------------------------------------------------------------------------------------
+// ---- stores ----
+
 // -inf in a row's columns without a value, in the planes of all heads; the splits share them evenly.
 template <class Arch, class R>
 __device__ void fill_part(const PagedArgs& a, const Place& at, int64_t offset, Range columns) {
@@ -135,9 +135,9 @@ __device__ void fill_rows(const PagedArgs& a, const Place& at, const Sequence& s
   }
 }
 
-// ---- kernel
-// ------------------------------------------------------------------------------------------------------- Row
-// n of the block's tokens, of which each lane owns one.  Waves meet in two barriers a tile.
+// ---- kernel ----
+
+// Row n of the block's tokens, of which each lane owns one.  Waves meet in two barriers a tile.
 template <class Arch, class R, class G, Form F>
 __device__ void serve_row(const PagedArgs& a, QueryTile<Arch>& queries, const Place& at, int n,
                           const Token& token, bool stored, int32_t column) {
@@ -149,7 +149,7 @@ __device__ void serve_row(const PagedArgs& a, QueryTile<Arch>& queries, const Pl
     queries.template fill<R, G>(a, at.sequence, n, first, at.thread);
     Arch::barrier();
     float dot[kTileHeads];
-    dots<Arch, R, G>(a, queries, token.key, dot);
+    dots<Arch, R, G>(a, queries, token, dot);
     for (int i = 0; i < kTileHeads; i += 2) {
       if constexpr (F != Form::per_head)
         sums = R::template add_heads<Arch>(sums, Pair{dot[i], dot[i + 1]},

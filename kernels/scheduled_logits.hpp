@@ -8,8 +8,7 @@
 
 namespace mqa {
 
-// ---- a window of sequences, one a thread
-// --------------------------------------------------------------------------
+// ---- a window of sequences, one a thread ----
 template <class Arch> __device__ int64_t uniform(int64_t x) {
   const auto low = static_cast<uint32_t>(Arch::uniform(static_cast<int32_t>(x)));
   return int64_t{Arch::uniform(static_cast<int32_t>(x >> 32))} << 32 | low;
@@ -37,10 +36,10 @@ template <class Arch> __device__ int64_t block_total(const Window<Arch>& window)
   return uniform<Arch>(total);
 }
 
-// ---- the worker's walk over its share
-// ----------------------------------------------------------------------------- What is shared among the
-// workers: Columns::of(a, sequence) columns of every sequence, in chunks, each served by visit(a, place,
-// chunks).  The arguments are read again wherever many of them are needed.
+// ---- the worker's walk over its share ----
+
+// What is shared among the workers: Columns::of(a, sequence) columns of every sequence, in chunks, each
+// served by visit(a, place, chunks).  The arguments are read again wherever many of them are needed.
 template <class Arch, class R, class Columns>
 __device__ int32_t chunks_of(const PagedArgs& a, int64_t sequence) {
   return sequence < a.batch ? R::chunk_count(Columns::of(a, sequence), a.chunk_tokens) : 0;
@@ -82,8 +81,7 @@ __device__ void walk(const PagedArgs& a, Window<Arch>& window, const Place& at, 
   }
 }
 
-// ---- kernel
-// -------------------------------------------------------------------------------------------------------
+// ---- kernel ----
 template <class R> struct Values {
   static __device__ int32_t of(const PagedArgs& a, int64_t sequence) { return needed_tokens<R>(a, sequence); }
 };
