@@ -173,6 +173,15 @@ TEST(TopK, EmptyRowsGetPaddingOnly) {
   EXPECT_EQ(selected(rows, 2, false), (Columns{-1, -1, -1, -1}));
 }
 
+TEST(TopK, TheLongestRow) {
+  constexpr int32_t columns = 1 << 24, k = 4096;
+  Rows rows{std::vector<float>(columns), {}, {columns}, columns};
+  Columns last;
+  for (int32_t c = 0; c < columns; ++c) rows.logits[static_cast<size_t>(c)] = static_cast<float>(c);
+  for (int32_t c = columns - k; c < columns; ++c) last.push_back(c);
+  EXPECT_EQ(selected(rows, k, true), last);
+}
+
 TEST(TopK, MoreRowsThanOneDimensionOfAGridHolds) {
   const int64_t count = 65535 + 3;
   Rows rows = random_rows(count, 3, 5, 1);
