@@ -70,8 +70,9 @@ std::string illegal_config(const mqa_config& c) {
   return {};
 }
 
-// (count - 1) * stride + inner, and the largest number there is where that does not fit.
+// (count - 1) * stride + inner, at least 1, and the largest number there is where that does not fit.
 int64_t extent(int64_t count, int64_t stride, int64_t inner) {
+  if (count < 1) return 1; // nothing lies apart
   int64_t outer, sum;
   if (__builtin_mul_overflow(count - 1, stride, &outer) || __builtin_add_overflow(outer, inner, &sum))
     return INT64_MAX;
