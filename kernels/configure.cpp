@@ -9,7 +9,6 @@ namespace mqa {
 namespace {
 
 constexpr int32_t kLeastChunk = 64, kMostChunk = 4096, kMostSplits = 65535;
-constexpr int32_t kMostTileRows = 16;
 
 std::string config_error(const mqa_config& c) {
   if (c.variant < MQA_VARIANT_AUTO || c.variant > MQA_VARIANT_SCHEDULED)
@@ -27,16 +26,18 @@ std::string config_error(const mqa_config& c) {
 }
 
 // ---- staged and direct ----
+// Of a block: what the rows take, and what the kernel declares itself.
 int64_t lds_of_rows(const CallShape& s, int64_t rows) {
-  const int64_t ranges = s.form == Form::prefill ? rows * static_cast<int64_t>(sizeof(Range)) : 0;
+  const int64_t ranges = s.form == Form::prefill ? kMostTileRows * static_cast<int64_t>(sizeof(Range)) : 0;
   return staged_lds_bytes(rows, s.heads, s.head_dim) + ranges;
 }
 // Rows of a prefill tile: the more, the less often a key is loaded; but as many blocks as the occupancy
 // request says are to share a compute unit.
 int32_t tile_rows(const CallShape& s, int32_t wave_per_eu, const DeviceFacts& device) {
   const int64_t shared = device.wave_size == 64 ? 64 << 10 : 224 << 10;
-  const int64_t room = std::min(kStagedLimitBytes, shared / wave_per_eu);
-  return static_cast<int32_t>(std::clamp<int64_t>(room / lds_of_rows(s, 1), 1, kMostTileRows));
+  const int64_t room = std::min(kStagedLimitBytes, shared / wave_per_eu) - lds_of_rows(s, 0);
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(room / staged_lds_bytes(1, s.heads, s.head_dim), 1, kMostTileRows));
 }
 std::string why_no_staged(const CallShape& s, const DeviceFacts& device) {
   if (std::string no = why_no_matrix_kernel(s, device); !no.empty()) return no;
@@ -60,7 +61,8 @@ LaunchConfig block_config(mqa_variant variant, const CallShape& s, const mqa_con
   if (s.form == Form::prefill)
     c.tile_rows = variant == MQA_VARIANT_STAGED ? tile_rows(s, c.wave_per_eu, device) : 1;
   const int32_t rows = s.form == Form::prefill ? c.tile_rows : s.next_n;
-  c.lds_bytes = variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(lds_of_rows(s, rows)) : 0;
+  c.lds_bytes =
+      variant == MQA_VARIANT_STAGED ? static_cast<uint32_t>(staged_lds_bytes(rows, s.heads, s.head_dim)) : 0;
   const int64_t blocks = s.form == Form::prefill ? ceil_div<int64_t>(s.batch, c.tile_rows) : s.batch;
   c.split_kv = wanted.split_kv ? wanted.split_kv : automatic_splits(blocks, s.most_keys, c, device);
   return c;

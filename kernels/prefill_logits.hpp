@@ -7,9 +7,9 @@
 
 namespace mqa {
 
-// The keys that the rows of a tile see, in LDS behind the staged queries.
+// The keys that the rows of a tile see.  The array is a named one, so that its address costs no register.
 template <class Arch, class R> struct RowRanges {
-  Range* row;
+  const Range (&row)[kMostTileRows];
   int count;
 
   __device__ bool row_meets(int n, int32_t begin, int32_t end) const {
@@ -20,6 +20,11 @@ template <class Arch, class R> struct RowRanges {
       if (row_meets(n, begin, end)) return true;
     return false;
   }
+  __device__ bool any_sees(int32_t key) const { // each lane its own key
+    bool seen = false;
+    for (int n = 0; n < count; ++n) seen |= R::meets(row[n], key, key + 1);
+    return seen;
+  }
   __device__ Range hull() const {
     Range all{0, 0};
     for (int n = 0; n < count; ++n) all = R::joined(all, row[n]);
@@ -27,18 +32,17 @@ template <class Arch, class R> struct RowRanges {
   }
 };
 
-// Keys outside the hull belong to no row: they are not read.
+// No key is read that no row of the tile sees.
 template <class Arch, class R, int D>
 __device__ void serve_keys(const PagedArgs& a, const Place& at, const StagedQueries<Arch, R, D>& queries,
-                           const RowRanges<Arch, R>& ranges, Range hull, Range tokens) {
+                           const RowRanges<Arch, R>& ranges, Range tokens) {
   const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
   constexpr int kWaves = Arch::kThreads / Arch::kLanes;
   for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end;
        unit += kWaves * Arch::kLanes) {
     if (!ranges.any_meets(unit, unit + Arch::kLanes)) continue;
     const int32_t own = unit + Arch::lane_token(at.lane);
-    const bool needed = own >= hull.begin && own < hull.end;
-    const auto keys = load_keys<Arch, R, D>(a, at.lane, own, needed ? own : -1);
+    const auto keys = load_keys<Arch, R, D>(a, at.lane, own, ranges.any_sees(own) ? own : -1);
     for (int n = 0; n < ranges.count; ++n) {
       if (!ranges.row_meets(n, unit, unit + Arch::kLanes)) continue;
       const float sum = factor * head_sum<Arch, R, D>(a, queries, keys, n, at.lane);
@@ -68,13 +72,14 @@ __device__ void fill_outside(const PagedArgs& a, const Place& at, const RowRange
 
 template <class Arch, class R, int D, int WavePerEu>
 __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void prefill_logits(const PagedArgs a) {
-  extern __shared__ unsigned char lds[];
+  extern __shared__ __align__(16) unsigned char lds[];
+  __shared__ Range seen[kMostTileRows];
   const Place at = place<Arch>(a);
   const StagedQueries<Arch, R, D> staged(a, lds);
-  const RowRanges<Arch, R> ranges{reinterpret_cast<Range*>(staged.end(a)), R::tile_rows(a, at.sequence)};
   staged.fill(DirectQueries<Arch, R, D>{a, at.sequence}, a, at.thread);
+  const RowRanges<Arch, R> ranges{seen, R::tile_rows(a, at.sequence)};
   for (int n = at.thread; n < ranges.count; n += Arch::kThreads)
-    ranges.row[n] = row_keys<R>(a, at.sequence * a.next_n + n);
+    seen[n] = row_keys<R>(a, at.sequence * a.next_n + n);
   Arch::barrier();
   // Whole units from a multiple of a unit on, so that a wave's stores are as aligned as the rows of the
   // output.
@@ -82,7 +87,7 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void prefill_logits(cons
   const int32_t begin = hull.begin / Arch::kLanes * Arch::kLanes;
   const Range chunks = R::split_range(R::chunk_count(hull.end - begin, a.chunk_tokens), a.splits, at.split);
   const Range tokens = R::token_range(chunks, a.chunk_tokens, hull.end - begin);
-  serve_keys<Arch, R, D>(a, at, staged, ranges, hull, {begin + tokens.begin, begin + tokens.end});
+  serve_keys<Arch, R, D>(a, at, staged, ranges, {begin + tokens.begin, begin + tokens.end});
   fill_outside<Arch, R>(a, at, ranges);
 }
 

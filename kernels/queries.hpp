@@ -54,8 +54,6 @@ template <class Arch, class R, int D> struct StagedQueries {
       : pieces(reinterpret_cast<Piece*>(lds)), tiles(R::head_tiles(a.heads)) {
     all_weights = reinterpret_cast<float*>(pieces + int64_t{a.next_n} * tiles * kPieces * Arch::kLanes);
   }
-  // Behind all that is staged, a multiple of 64 bytes from the start.
-  __device__ float* end(const PagedArgs& a) const { return all_weights + a.next_n * tiles * kHeadTile; }
   __device__ Piece& piece(int n, int tile, int i, int lane) const {
     return pieces[((n * tiles + tile) * kPieces + i) * Arch::kLanes + lane];
   }

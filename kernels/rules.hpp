@@ -26,6 +26,8 @@ struct Range {
 
 // q is handed to the matrix unit 16 heads at a time; weights of heads beyond the last are zero.
 inline constexpr int kHeadTile = 16;
+// Rows of a prefill that a block can serve together.
+inline constexpr int kMostTileRows = 16;
 
 struct Rules {
   // ---- who does what ----
