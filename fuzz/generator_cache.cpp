@@ -28,6 +28,8 @@ void draw_writer(Case& c, Random& random) {
 void draw_cache_write(Case& c, Random& random) {
   draw_tokens(c, random);
   draw_writer(c, random);
+  if (random.chance(30))
+    c.data.lane = Lane::special; // rounding, NaN and the least scale are half of what it does
 }
 
 void draw_cache_gather(Case& c, Random& random) { draw_tokens(c, random); }
