@@ -71,21 +71,12 @@ public:
   }
   // Which of the three differences between a right launch and this one made it go wrong?
   Verdict difference(const Setup& first, const Setup& second, Verdict seen) {
-    struct Attempt {
-      Setup setup;
-      VerdictClass verdict;
-      const char* pattern;
-    };
-    const Attempt attempts[] = {
-        {first, VerdictClass::unstable, "differs between equal launches"},
-        {{first.salt, second.other_poison, first.schedule}, VerdictClass::read, "depends on unneeded memory"},
-        {{second.salt, first.other_poison, first.schedule}, VerdictClass::read, "depends on the old output"}};
-    for (const Attempt& a : attempts) {
+    for (const Attempt& a : attempts(first, second)) {
       if (launch(a.setup).status != VerdictClass::ok) continue;
       Verdict v = judge(a.setup);
       if (v.verdict != VerdictClass::ok) return renamed(std::move(v), a.verdict, a.pattern);
     }
-    return renamed(std::move(seen), VerdictClass::unstable, "depends on the order of waves");
+    return renamed(std::move(seen), VerdictClass::unstable, kOrderOfWaves);
   }
 
 private:

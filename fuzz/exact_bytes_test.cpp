@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kSalt = 11, kOldSalt = 5;
 
-// Two rows of 16 codes, 18 bytes apart, one scale each behind 64 bytes: 80 bytes.
+// Two rows of 16 codes, 18 bytes apart.
 Problem two_rows() {
   Problem p;
   p.op = Operation::cache_gather;

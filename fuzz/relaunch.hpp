@@ -4,6 +4,7 @@
 #include "fuzz/judge.hpp"
 #include "fuzz/oracle.hpp"
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,22 @@ inline int launches_after_first(const OracleOptions& o) {
   return std::max(o.repeats - 1, o.second_sentinel || o.read_set ? 1 : 0);
 }
 
+// Launches that differ from the first in one thing each, and what to say when such a one differs in its
+// result.
+struct Attempt {
+  Setup setup;
+  VerdictClass verdict;
+  const char* pattern;
+};
+inline std::array<Attempt, 3> attempts(const Setup& first, const Setup& second) {
+  return {
+      {{first, VerdictClass::unstable, "differs between equal launches"},
+       {{first.salt, second.other_poison, first.schedule}, VerdictClass::read, "depends on unneeded memory"},
+       {{second.salt, first.other_poison, first.schedule}, VerdictClass::read, "depends on the old output"}}};
+}
+// When none of them does.
+inline constexpr const char* kOrderOfWaves = "depends on the order of waves";
+
 struct Cause {
   VerdictClass verdict;
   const char* pattern;
@@ -31,19 +48,10 @@ struct Cause {
 // `differs`: deviations of a launch with this setup from the first one's result; nothing when it did not run.
 template <class Differs>
 Cause cause_of(const Setup& first, const Setup& second, std::vector<Deviation> seen, Differs differs) {
-  struct Attempt {
-    Setup setup;
-    VerdictClass verdict;
-    const char* pattern;
-  };
-  const Attempt attempts[] = {
-      {first, VerdictClass::unstable, "differs between equal launches"},
-      {{first.salt, second.other_poison, first.schedule}, VerdictClass::read, "depends on unneeded memory"},
-      {{second.salt, first.other_poison, first.schedule}, VerdictClass::read, "depends on the old output"}};
-  for (const Attempt& a : attempts)
+  for (const Attempt& a : attempts(first, second))
     if (std::optional<std::vector<Deviation>> found = differs(a.setup); found && !found->empty())
       return {a.verdict, a.pattern, std::move(*found)};
-  return {VerdictClass::unstable, "depends on the order of waves", std::move(seen)};
+  return {VerdictClass::unstable, kOrderOfWaves, std::move(seen)};
 }
 
 } // namespace mqalab
