@@ -83,10 +83,21 @@ __device__ inline void spoil_scales(float* scales, int count) { // of a block id
   __syncwarp();
 }
 
+// `bytes`, a multiple of 16, at multiples of 16.
+__device__ inline void load_bulk(void* to, const void* from, uint32_t bytes, uint64_t* full) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(full))
+      : "memory");
+}
+
 // ---- bulk feeder
 // ------------------------------------------------------------------------------------------------
 struct BulkFeeder {
   static constexpr int kArrivals = 1;
+  static constexpr uint64_t kStep = kNextStep; // of keys(), to the next 32 dims
+  __device__ static uint64_t keys(const Tile& tile) { return descriptor(tile.chunk); }
 
   __device__ static void load_box(const Pages& pages, void* to, int32_t token, int32_t block,
                                   uint64_t* full) {
@@ -94,13 +105,6 @@ struct BulkFeeder {
                  "[%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
                  "l"(&pages.map), "r"(shared_address(full)), "r"(0), "r"(token), "r"(block)
                  : "memory");
-  }
-  __device__ static void load_scales(void* to, const void* from, uint32_t bytes, uint64_t* full) {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            shared_address(to)),
-        "l"(from), "r"(bytes), "r"(shared_address(full))
-        : "memory");
   }
   // Lane i looks after box i of the next 32 boxes: its block id, -1 when no token of it is needed.
   template <class R>
@@ -138,13 +142,70 @@ struct BulkFeeder {
           const int32_t position = at.tile * kTileTokens + part * box;
           const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
           load_box(pages, tile.chunk + part * box * 8, in_block, id, full);
-          load_scales(tile.scale + part * box,
-                      a.scale_base + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), 4u * box,
-                      full);
+          load_bulk(tile.scale + part * box,
+                    a.scale_base + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), 4u * box,
+                    full);
         }
         at.advance(a, s);
         stage.advance(stages);
       }
+    }
+  }
+};
+
+// ---- shuffled feeder
+// A shuffled block is column tiles of 16 tokens x 16 bytes, which the matrix unit takes as they are: each
+// lane copies column c of one of the tile's four groups of 16 tokens.
+struct ShuffledFeeder {
+  static constexpr int kArrivals = 1, kGroupTokens = 16, kColumnTileBytes = 256;
+  static constexpr uint64_t kStep = kNextColumnStep;
+  __device__ static uint64_t keys(const Tile& tile) { return column_descriptor(tile.chunk); }
+
+  __device__ static int group() { return static_cast<int>(threadIdx.x % 32 / 8); }
+  __device__ static int32_t group_position(const Cursor& at) {
+    return at.tile * kTileTokens + group() * kGroupTokens;
+  }
+  // Block id of the lane's group, -1 when none of its tokens is needed.
+  template <class R>
+  __device__ static int32_t load_id(const PagedArgs& a, const Schedule& s, const Cursor& at) {
+    const int32_t position = group_position(at);
+    return position < s.needed[at.sequence] ? a.block_table[R::table_offset(a, at.sequence, position)] : -1;
+  }
+  template <class R>
+  __device__ static void copy(Tile& tile, const PagedArgs& a, int32_t id, int32_t position, uint64_t* full) {
+    const int column = static_cast<int>(threadIdx.x % 8);
+    const int32_t in_block = R::token_in_block(a, position, R::block_column(a, position));
+    const uint8_t* block = a.kv_cache + R::block_offset(a, id);
+    unsigned char* to =
+        reinterpret_cast<unsigned char*>(tile.chunk) + column * kColumnBytes + group() * kColumnTileBytes;
+    load_bulk(to, block + R::token_offset(a, in_block) + R::dim_offset(a, 16 * column), kColumnTileBytes,
+              full);
+    if (column == 0)
+      load_bulk(tile.scale + group() * kGroupTokens,
+                a.scale_base + R::scale_block_offset(a, id) + R::scale_offset(a, in_block), 4 * kGroupTokens,
+                full);
+  }
+  template <class R>
+  __device__ static void run(const PagedArgs& a, const Pages&, const Schedule& s, Ring& ring,
+                             unsigned char* shared, int stages, Cursor at, int32_t tiles) {
+    Cursor ahead = at;
+    int32_t next_id = load_id<R>(a, s, ahead);
+    Stage stage{0, 0};
+    for (int32_t done = 0; done < tiles; ++done) {
+      const int32_t id = next_id;
+      ahead.advance(a, s);
+      if (done + 1 < tiles) next_id = load_id<R>(a, s, ahead);
+      const bool valid = R::valid_block(id, a.num_blocks);
+      const uint32_t columns = __popc(__ballot_sync(kAll, valid));
+      ring.wait_empty(stage);
+      Tile& tile = *tile_at(shared, stage.index);
+      if (columns < 32) spoil_scales(tile.scale, kTileTokens);
+      if (threadIdx.x % 32 == 0)
+        ring.expect_full(stage, columns * kColumnTileBytes + columns / 8 * 4 * kGroupTokens);
+      __syncwarp();
+      if (valid) copy<R>(tile, a, id, group_position(at), ring.full + stage.index);
+      at.advance(a, s);
+      stage.advance(stages);
     }
   }
 };
@@ -169,6 +230,8 @@ template <int Pending> __device__ inline void wait_copies() {
 
 template <bool Aligned> struct CopyFeeder {
   static constexpr int kArrivals = 32;
+  static constexpr uint64_t kStep = kNextStep;
+  __device__ static uint64_t keys(const Tile& tile) { return descriptor(tile.chunk); }
   static constexpr int kInFlight = 2; // tiles on their way behind the newest
 
   // Lane i looks after tokens i and i + 32 of a tile.

@@ -90,6 +90,8 @@ hipError_t launch_workers(const PagedArgs& a, const LaunchConfig& c, hipStream_t
 template <class R, int Heads, int Rows>
 hipError_t launch_feeder(const PagedArgs& a, const LaunchConfig& c, hipStream_t stream) {
   if (has_pages(a)) return launch_workers<R, Heads, Rows, BulkFeeder>(a, c, stream);
+  if (a.aligned16 && a.shuffled && a.num_blocks > 0)
+    return launch_workers<R, Heads, Rows, ShuffledFeeder>(a, c, stream);
   return a.aligned16 ? launch_workers<R, Heads, Rows, CopyFeeder<true>>(a, c, stream)
                      : launch_workers<R, Heads, Rows, CopyFeeder<false>>(a, c, stream);
 }

@@ -77,11 +77,12 @@ __device__ void stage_queries(const PagedArgs& a, int64_t sequence, int products
 }
 
 // ---- sums
-template <int Columns> __device__ void multiply(float (&sums)[Columns / 2], uint64_t keys, uint64_t queries) {
+template <int Columns, uint64_t KeyStep>
+__device__ void multiply(float (&sums)[Columns / 2], uint64_t keys, uint64_t queries) {
   fence();
   product<true>(sums, keys, queries);
   for (int step = 1; step < kHeadDim / 32; ++step)
-    product<false>(sums, keys + step * kNextStep, queries + step * kNextStep);
+    product<false>(sums, keys + step * KeyStep, queries + step * kNextStep);
   commit();
 }
 
@@ -217,10 +218,10 @@ __launch_bounds__(kThreads, WorkersPerSm) void paged_logits_wgmma(const PagedArg
     ring.wait_full(stage);
     const Tile& tile = *tile_at(shared, stage.index);
     const float scale = tile.scale[reduced_token()];
-    const uint64_t keys = descriptor(tile.chunk);
+    const uint64_t keys = Feeder::keys(tile);
     for (int i = 0; i < products; ++i) {
       float sums[kColumns / 2];
-      multiply<kColumns>(sums, keys, queries + i * (kColumns * kHeadDim >> 4));
+      multiply<kColumns, Feeder::kStep>(sums, keys, queries + i * (kColumns * kHeadDim >> 4));
       wait<0>();
       if (i == products - 1 && threadIdx.x % 32 == 0) ring.arrive_empty(stage);
       finish<R, Heads, Rows>(a, staged, at, needed, i * Rows, scale, sums);

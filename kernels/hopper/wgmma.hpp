@@ -25,6 +25,16 @@ __device__ inline uint64_t descriptor(const void* rows) {
 // The next 32 dims of the same rows.
 inline constexpr uint64_t kNextStep = 32 >> 4;
 
+// Rows in groups of 8, not swizzled: 16-byte chunk c of row r lies at c * 1024 + r * 16, for 64 rows.  A
+// shuffled cache's column tiles of 16 tokens fit in as they are.
+inline constexpr int kColumnBytes = 1024;
+__device__ inline uint64_t column_descriptor(const void* columns) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(columns));
+  constexpr uint64_t kStride128 = uint64_t{128 >> 4} << 32, kLeading = uint64_t{kColumnBytes >> 4} << 16;
+  return kStride128 | kLeading | (address >> 4 & 0x3fff);
+}
+inline constexpr uint64_t kNextColumnStep = 2 * kColumnBytes >> 4;
+
 // sum (+)= keys x queries, 32 dims.  First: the sum starts at zero.  Register i of lane 4g + t in warp w
 // holds token 16w + g + 8 * (i / 2 % 2), head 8 * (i / 4) + 2t + i % 2.
 template <bool First> __device__ inline void product(float (&d)[64], uint64_t keys, uint64_t queries) {
