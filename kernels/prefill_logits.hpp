@@ -20,11 +20,6 @@ template <class Arch, class R> struct RowRanges {
       if (row_meets(n, begin, end)) return true;
     return false;
   }
-  __device__ bool any_sees(int32_t key) const { // each lane its own key
-    bool seen = false;
-    for (int n = 0; n < count; ++n) seen |= R::meets(row[n], key, key + 1);
-    return seen;
-  }
   __device__ Range hull() const {
     Range all{0, 0};
     for (int n = 0; n < count; ++n) all = R::joined(all, row[n]);
@@ -32,17 +27,18 @@ template <class Arch, class R> struct RowRanges {
   }
 };
 
-// No key is read that no row of the tile sees.
+// Tokens before first_key and from tokens.end on belong to no row of the unit: they are not read.
 template <class Arch, class R, int D>
 __device__ void serve_keys(const PagedArgs& a, const Place& at, const StagedQueries<Arch, R, D>& queries,
-                           const RowRanges<Arch, R>& ranges, Range tokens) {
+                           const RowRanges<Arch, R>& ranges, Range tokens, int32_t first_key) {
   const float factor = Arch::value_factor(R::query_is_fnuz(a)) * Arch::value_factor(R::key_is_fnuz(a));
   constexpr int kWaves = Arch::kThreads / Arch::kLanes;
   for (int32_t unit = tokens.begin + at.wave * Arch::kLanes; unit < tokens.end;
        unit += kWaves * Arch::kLanes) {
     if (!ranges.any_meets(unit, unit + Arch::kLanes)) continue;
     const int32_t own = unit + Arch::lane_token(at.lane);
-    const auto keys = load_keys<Arch, R, D>(a, at.lane, own, ranges.any_sees(own) ? own : -1);
+    const bool needed = own >= first_key && own < tokens.end;
+    const auto keys = load_keys<Arch, R, D>(a, at.lane, own, needed ? own : -1);
     for (int n = 0; n < ranges.count; ++n) {
       if (!ranges.row_meets(n, unit, unit + Arch::kLanes)) continue;
       const float sum = factor * head_sum<Arch, R, D>(a, queries, keys, n, at.lane);
@@ -87,7 +83,7 @@ __global__ __launch_bounds__(Arch::kThreads, WavePerEu) void prefill_logits(cons
   const int32_t begin = hull.begin / Arch::kLanes * Arch::kLanes;
   const Range chunks = R::split_range(R::chunk_count(hull.end - begin, a.chunk_tokens), a.splits, at.split);
   const Range tokens = R::token_range(chunks, a.chunk_tokens, hull.end - begin);
-  serve_keys<Arch, R, D>(a, at, staged, ranges, {begin + tokens.begin, begin + tokens.end});
+  serve_keys<Arch, R, D>(a, at, staged, ranges, {begin + tokens.begin, begin + tokens.end}, hull.begin);
   fill_outside<Arch, R>(a, at, ranges);
 }
 
