@@ -47,8 +47,8 @@ struct Amd {
     return (magnitude + one_if_nan) | sign_unless_zero;
   }
 
-  // An FNUZ byte without a matrix unit that knows it.  As the bits of a float its exponent is 119 too small; the one NaN
-  // is 0x80.
+  // An FNUZ byte without a matrix unit that knows it.  As the bits of a float its exponent is 119 too small;
+  // the one NaN is 0x80.
   MQA_HD static constexpr float value_of_fnuz(uint32_t byte) {
     const float magnitude = __builtin_bit_cast(float, (byte & 0x7fu) << 20) * 0x1p119f;
     return byte == 0x80 ? __builtin_nanf("") : byte & 0x80 ? -magnitude : magnitude;
@@ -139,11 +139,12 @@ struct Amd {
   }
 
   static __device__ void barrier() { __syncthreads(); }
-  // The kernel's only argument, read again where this is called: a long kernel that keeps all of it at hand runs out of
-  // scalar registers.
+  // The kernel's only argument, read again where this is called: a long kernel that keeps all of it at hand
+  // runs out of scalar registers.
   static __device__ const PagedArgs& reread([[maybe_unused]] const PagedArgs& args) {
 #if defined(__HIP_DEVICE_COMPILE__)
-    auto* kernarg = (const __attribute__((address_space(4))) PagedArgs*)__builtin_amdgcn_kernarg_segment_ptr();
+    auto* kernarg =
+        (const __attribute__((address_space(4))) PagedArgs*)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(kernarg));
     return *(const PagedArgs*)kernarg;
 #else
