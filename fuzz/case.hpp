@@ -1,6 +1,7 @@
 // A case: everything that one differential check depends on.  Every default is the smallest legal value, so a
 // short file is a small case; a field at its default is omitted from both forms (JSON for people, a canonical
-// binary record for libFuzzer).  A field that the operation does not know is at its default (fields.hpp, has_meaning).
+// binary record for libFuzzer).  A field that the operation does not know is at its default (fields.hpp,
+// has_meaning).
 #pragma once
 #include "kernels/mqa.h"
 #include "refimpl/generate.hpp"
@@ -24,8 +25,9 @@ struct Shape {
   int64_t num_blocks = 0; // 0: as many as the table program needs
   bool lens_per_row = false;
   std::vector<int32_t> context_lens{1}; // batch entries, or batch*next_n with lens_per_row
-  // prefill_logits (batch 1, next_n rows, lens_per_row: context_lens are the ends) and top_k's prefill form: the first
-  // column of every row, batch*next_n entries; empty: 0 everywhere, and top_k takes its decode form.
+  // prefill_logits (batch 1, next_n rows, lens_per_row: context_lens are the ends) and top_k's prefill form:
+  // the first column of every row, batch*next_n entries; empty: 0 everywhere, and top_k takes its decode
+  // form.
   std::vector<int32_t> starts;
   bool compressed = false; // prefill_logits
   auto operator<=>(const Shape&) const = default;
@@ -36,9 +38,9 @@ struct Strides {
   std::array<int64_t, 3> q{0, 0, 0};
   int64_t weights = 0, block_table = 0, logits = 0, kv_block = 0;
   int64_t logits_head = 0; // per_head_logits: between planes
-  int64_t keys = 0;        // cache_write, indexer: between input keys; cache_gather: bytes between output keys
-  int64_t key_scales = 0;  // prefill_logits, cache_gather: between scales
-  int64_t indices = 0;     // top_k
+  int64_t keys = 0;       // cache_write, indexer: between input keys; cache_gather: bytes between output keys
+  int64_t key_scales = 0; // prefill_logits, cache_gather: between scales
+  int64_t indices = 0;    // top_k
   auto operator<=>(const Strides&) const = default;
 };
 

@@ -31,7 +31,7 @@ struct Fault {
   std::string_view sees;   // the verdict class that must come out
   FaultKind kind;
   FaultLaunch launch;
-  const char* witness;            // JSON of a small case known to kill it (or to be survived); its op is the fault's
+  const char* witness; // JSON of a small case known to kill it (or to be survived); its op is the fault's
   bool needs_lds_checker = false; // on real hardware it may go unseen
 };
 

@@ -157,8 +157,7 @@ TEST(Minimize, AnOperationGivesWayToASimplerOneThatFails) {
       "max_model_len": 50, "heads": 24, "strides": {"logits_head": 9999}})",
                           "test");
   ASSERT_TRUE(fails(c));
-  EXPECT_EQ(to_json(minimize(c, fails).smallest, -1),
-            R"({"context_lens":[33],"op":"ragged_mqa_logits"})");
+  EXPECT_EQ(to_json(minimize(c, fails).smallest, -1), R"({"context_lens":[33],"op":"ragged_mqa_logits"})");
 }
 
 TEST(Minimize, ShrinksKTogetherWithTheCandidates) {

@@ -100,8 +100,7 @@ mqa_status run(const Args* args, const mqa_config* wanted, void* stream, mqa_cho
   return guarded([&] {
     if (!args) return fail(MQA_INVALID_ARGUMENT, "args is NULL");
     // A caller built against another header: its fields past the known ones are not to be looked at.
-    if (const std::string why = size_error(*args); !why.empty())
-      return fail(MQA_INVALID_ARGUMENT, why);
+    if (const std::string why = size_error(*args); !why.empty()) return fail(MQA_INVALID_ARGUMENT, why);
     if (const std::string why = misplaced(*args); !why.empty()) return fail(MQA_INVALID_ARGUMENT, why);
     Plan plan;
     if (const auto status = make_plan(*args, wanted, false, &plan); status != MQA_OK) return status;

@@ -1,4 +1,5 @@
-// What every entry point of the C API shares: the thread's last message, and the wall that no exception passes.
+// What every entry point of the C API shares: the thread's last message, and the wall that no exception
+// passes.
 #pragma once
 #include "kernels/mqa.h"
 

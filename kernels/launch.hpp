@@ -29,7 +29,8 @@ hipError_t launch_prefill_logits(const PagedArgs&, const LaunchConfig&, hipStrea
 hipError_t launch_scheduled_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 hipError_t launch_general_logits(const PagedArgs&, const LaunchConfig&, hipStream_t);
 
-// The operations that are not logits take the caller's validated arguments as they are, and have one configuration.
+// The operations that are not logits take the caller's validated arguments as they are, and have one
+// configuration.
 using HeadSumFn = hipError_t (*)(const mqa_head_sum_args&, hipStream_t);
 using TopKFn = hipError_t (*)(const mqa_top_k_args&, hipStream_t);
 hipError_t launch_top_k(const mqa_top_k_args&, hipStream_t);
@@ -49,8 +50,8 @@ struct DeviceFacts {
 const DeviceFacts* device_facts(std::string* error);
 
 // Empty: the arguments are legal.  Otherwise a message that names the argument, its value and what is
-// allowed. shape_only leaves out pointers and what only the launch needs.  Paged arguments are ragged where slot_prefix
-// is set and per head where logits_stride_head is: that is how all of these tell the forms apart.
+// allowed. shape_only leaves out pointers and what only the launch needs.  Paged arguments are ragged where
+// slot_prefix is set and per head where logits_stride_head is: that is how all of these tell the forms apart.
 std::string why_invalid(const mqa_paged_logits_args&, bool shape_only);
 std::string why_invalid(const mqa_prefill_logits_args&, bool shape_only);
 std::string why_invalid(const mqa_head_sum_args&);

@@ -5,8 +5,8 @@
 
 namespace mqa {
 
-// What becomes of the products of heads and keys, and how a row's columns lie: each is a compiled kernel of its own.
-// Paged and ragged keys differ in data only.
+// What becomes of the products of heads and keys, and how a row's columns lie: each is a compiled kernel of
+// its own. Paged and ragged keys differ in data only.
 enum class Form : uint8_t { head_sum, per_head, prefill };
 
 struct PagedArgs {
@@ -34,13 +34,13 @@ struct PagedArgs {
   // ---- the other forms ----
   // Ragged keys: sequence b owns entries [slot_prefix[b], slot_prefix[b+1]) of block_table; nullptr: paged.
   const int32_t* slot_prefix;
-  // Contiguous keys (prefill): block_table is nullptr, a token's block id is its position, block_size is 1.  A
+  // Contiguous keys (prefill): block_table is nullptr, a token's block id is its position, block_size is 1. A
   // "sequence" is then a tile of next_n rows, the last one partial; context_lens are the rows' ends.
   const int32_t* row_starts; // first key of every row; nullptr: 0
   int32_t total_rows;        // batch * next_n, or the rows of a prefill
   int32_t compressed;        // prefill: column = key - first key of the row
-  // Scales: scale of token t of block i is at scale_base + i*scale_block_stride_bytes + scale_start_bytes + 4*t.  Paged:
-  // kv_cache, kv_block_stride_bytes, block_size*head_dim; prefill: k_scales, its stride, 0.
+  // Scales: scale of token t of block i is at scale_base + i*scale_block_stride_bytes + scale_start_bytes +
+  // 4*t.  Paged: kv_cache, kv_block_stride_bytes, block_size*head_dim; prefill: k_scales, its stride, 0.
   const uint8_t* scale_base;
   int64_t scale_block_stride_bytes;
   int32_t scale_start_bytes;

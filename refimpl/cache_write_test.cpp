@@ -30,7 +30,8 @@ TEST(Quantise, ScalesTheLargestMagnitudeToTheLargestCode) {
   EXPECT_EQ(quantise(key_with({-480}), MQA_E4M3FNUZ, kPlain).scale, 2);
 }
 TEST(Quantise, MultipliesByTheRoundedInverse) {
-  // 9.75 / (13/448) is exactly 336, a tie that goes to the even code 0x7a; the rounded inverse lands just above it.
+  // 9.75 / (13/448) is exactly 336, a tie that goes to the even code 0x7a; the rounded inverse lands just
+  // above it.
   EXPECT_EQ(quantise(key_with({13, 9.75f}), MQA_E4M3FN, kPlain).values[1], 0x7b);
 }
 TEST(Quantise, TheLeastMagnitudeIsOneTenThousandth) {
