@@ -42,7 +42,7 @@ void fit_fault(Case& c, const Fault& fault) {
       fit_matrix_instances(c, witness);
   }
   repair(c);
-  bound_work(c, 4 * kUsualWork); // a crowd stays one
+  bound_work(c);
 }
 
 } // namespace mqalab

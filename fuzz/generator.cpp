@@ -7,7 +7,6 @@ namespace mqalab {
 namespace {
 
 constexpr int kLargeOffsetPercent = 3;
-constexpr int32_t kCrowd = 128; // sequences; fewer would not be one, whatever it costs
 
 // In percent.  Paged logits are what the others grow from, and what production runs most.
 struct Share {
@@ -49,7 +48,7 @@ Case generate_case(Random& random, Operation op) {
   c.op = op;
   draw_case(c, random);
   repair(c);
-  bound_work(c, random.chance(95) && c.shape.batch < kCrowd ? kUsualWork : 4 * kUsualWork);
+  bound_work(c, random.chance(95) ? usual_work(c) : 4 * kUsualWork);
   return c;
 }
 

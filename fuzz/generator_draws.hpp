@@ -21,6 +21,8 @@ void draw_strides(Case&, Random&);
 void draw_data(Case&, Random&);
 void draw_selection(Case&, Random&);
 void draw_writer(Case&, Random&);
+// One long sequence in a crowd of short and empty ones: what a schedule is for.  Not for a prefill.
+void draw_crowd(Case&, Random&);
 
 // Everything but the operation itself.
 void draw_logits(Case&, Random&); // paged, ragged, per head, their sum; of an indexer the logits' part

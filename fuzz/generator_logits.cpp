@@ -17,20 +17,6 @@ void draw_shape(Case& c, Random& random) {
   c.shape.lens_per_row = has_meaning(c.op, "lens_per_row") && random.chance(20);
 }
 
-// One long sequence in a crowd of short and empty ones: what a schedule is for.
-void draw_crowd(Case& c, Random& random) {
-  Shape& s = c.shape;
-  s.batch = random.pick({128, 255, 256, 257, 300, 512, 1000});
-  s.next_n = 1, s.lens_per_row = false;
-  s.heads = random.pick({8, 8, 16});
-  s.context_lens.resize(static_cast<size_t>(s.batch));
-  for (int32_t& length : s.context_lens) length = random.pick({0, 0, 1, 1, 2, 3, 64});
-  s.context_lens[static_cast<size_t>(random.between(0, s.batch - 1))] =
-      static_cast<int32_t>(draw_context(c, random, 300));
-  s.max_model_len = std::max<int64_t>(longest_context(c), 1);
-  if (random.chance(70)) c.config.variant = MQA_VARIANT_SCHEDULED;
-}
-
 } // namespace
 
 void draw(Case& c, std::initializer_list<std::string_view> names, Random& random) {
@@ -80,6 +66,19 @@ void draw_lengths(Case& c, Random& random, int64_t most) {
     for (size_t i = 0; i < lens.size(); ++i)
       lens[i] = static_cast<int32_t>(std::min<int64_t>(lens[0] + static_cast<int64_t>(i), most));
   if (random.chance(3)) lens[0] = random.pick({0, -1, -7, INT32_MIN});
+}
+
+void draw_crowd(Case& c, Random& random) {
+  Shape& s = c.shape;
+  s.batch = random.pick({128, 255, 256, 257, 258, 300, 350});
+  s.next_n = 1, s.lens_per_row = false;
+  s.heads = random.pick({1, 8, 8, 16});
+  s.context_lens.resize(static_cast<size_t>(s.batch));
+  for (int32_t& length : s.context_lens) length = random.pick({0, 0, 1, 1, 2, 3, 64});
+  s.context_lens[static_cast<size_t>(random.between(0, s.batch - 1))] =
+      static_cast<int32_t>(draw_context(c, random, 300));
+  s.max_model_len = std::max<int64_t>(longest_context(c), 1);
+  if (random.chance(70)) c.config.variant = MQA_VARIANT_SCHEDULED;
 }
 
 void draw_logits(Case& c, Random& random) {

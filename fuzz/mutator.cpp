@@ -1,6 +1,7 @@
 #include "fuzz/mutator.hpp"
 #include "fuzz/boundaries.hpp"
 #include "fuzz/generator.hpp"
+#include "fuzz/generator_draws.hpp"
 #include "fuzz/repair.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 namespace mqalab {
 namespace {
 
-constexpr int64_t kMostContext = 9000;
 constexpr int kIllegalPercent = 1;
 
 // Of those that the operation knows.  Shape and configuration choose the kernel's paths; the many strides and
@@ -136,7 +136,12 @@ void another_lane(Case& c, Random& random) {
   for (const char* name : {"data.lane", "data.pattern", "data.seed"})
     field(name).set(c, draw_field(c, field(name), random));
 }
-void fresh_case(Case& c, Random& random) { c = generate_case(random); }
+void crowd(Case& c, Random& random) {
+  if (makes_logits(c.op) && c.op != Operation::prefill_logits) draw_crowd(c, random);
+}
+void fresh_case(Case& c, Random& random) {
+  c = random.chance(50) ? generate_case(random, c.op) : generate_case(random);
+}
 void large_offset(Case& c, Random& random) { c = generate_large_offset_case(random, c.op); }
 
 struct Move {
@@ -144,14 +149,29 @@ struct Move {
   void (*apply)(Case&, Random&);
 };
 constexpr std::array kMoves{
-    Move{14, field_to_boundary}, Move{8, field_nudged},         Move{10, field_reset},
-    Move{8, length_to_boundary}, Move{4, length_nudged},        Move{5, lengths_redrawn},
-    Move{3, lengths_equal},      Move{9, context_on_chunk},     Move{4, context_on_split},
-    Move{5, context_on_block},   Move{6, columns_near_context}, Move{2, rows_times_stride},
-    Move{4, heads_near_tile},    Move{9, another_config},       Move{3, another_lane},
-    Move{8, fresh_case},         Move{1, large_offset},         Move{3, start_to_boundary},
-    Move{3, start_near_end},     Move{1, starts_dropped},       Move{3, k_near_candidates},
+    Move{14, field_to_boundary},
+    Move{8, field_nudged},
+    Move{10, field_reset},
+    Move{8, length_to_boundary},
+    Move{4, length_nudged},
+    Move{5, lengths_redrawn},
+    Move{3, lengths_equal},
+    Move{9, context_on_chunk},
+    Move{4, context_on_split},
+    Move{5, context_on_block},
+    Move{6, columns_near_context},
+    Move{2, rows_times_stride},
+    Move{4, heads_near_tile},
+    Move{9, another_config},
+    Move{3, another_lane},
+    Move{8, fresh_case},
+    Move{1, large_offset},
+    Move{3, start_to_boundary},
+    Move{3, start_near_end},
+    Move{1, starts_dropped},
+    Move{3, k_near_candidates},
     Move{2, another_operation},
+    Move{1, crowd},
 };
 
 void apply_weighted(Case& c, Random& random) {

@@ -13,6 +13,7 @@ constexpr int64_t kComputeUnits = 304;
 constexpr int64_t kAutomaticBlocks = 2 * kComputeUnits; // what automatic splits fill
 constexpr int64_t kGeneralDot = 30;                     // of the slow path, in dots of the matrix unit
 constexpr int64_t kLeastContext = 64;                   // not worth shrinking while something else is large
+constexpr int32_t kCrowd = 128;                         // sequences
 constexpr int32_t kExtreme = 1 << 30;                   // a length or start beyond it costs nothing and stays
 
 // Small pools are filled whole, needed or not; large ones are sparse.
@@ -106,6 +107,8 @@ int64_t work(const Case& c) {
   const int64_t extra = c.op == Operation::indexer ? selection_work(c) + keys_work(c) : 0;
   return logits_work(c) + table_work(c) + pool_work(c) + extra;
 }
+
+int64_t usual_work(const Case& c) { return c.shape.batch < kCrowd ? kUsualWork : 3 * kUsualWork; }
 
 void bound_work(Case& c, int64_t limit) {
   for (int step = 0; step < 128 && work(c) > limit; ++step) {
