@@ -73,12 +73,14 @@ void draw_crowd(Case& c, Random& random) {
   s.batch = random.pick({128, 255, 256, 257, 258, 300, 350});
   s.next_n = 1, s.lens_per_row = false;
   s.heads = random.pick({1, 8, 8, 16});
+  s.block_size = random.pick({1, 1, 16}); // the pool holds a block for each
+  s.layout = MQA_PLANAR;
   s.context_lens.resize(static_cast<size_t>(s.batch));
-  for (int32_t& length : s.context_lens) length = random.pick({0, 0, 1, 1, 2, 3, 64});
+  for (int32_t& length : s.context_lens) length = random.pick({0, 0, 0, 1, 1, 2, 3, 17});
   s.context_lens[static_cast<size_t>(random.between(0, s.batch - 1))] =
       static_cast<int32_t>(draw_context(c, random, 300));
   s.max_model_len = std::max<int64_t>(longest_context(c), 1);
-  if (random.chance(70)) c.config.variant = MQA_VARIANT_SCHEDULED;
+  if (random.chance(70) || runs_general(c)) c.config.variant = MQA_VARIANT_SCHEDULED;
 }
 
 void draw_logits(Case& c, Random& random) {
