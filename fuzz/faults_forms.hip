@@ -214,7 +214,7 @@ constexpr Fault kFaults[] = {
      kSum<PartsDense>,
      R"({"op": "per_head_sum", "tail": "neg_inf", "batch": 2, "context_lens": [1, 1], "strides": {"logits": 2}})"},
     {"sum_offset_32", "the head sum reads at a byte offset modulo 2^32", "value", kKill, kSum<SumOffset32>,
-     R"({"op": "per_head_sum", "tail": "neg_inf", "strides": {"logits_head": 1073741824}})"},
+     R"({"op": "per_head_sum", "heads": 2, "tail": "neg_inf", "strides": {"logits_head": 1073741824}})"},
 };
 
 } // namespace

@@ -35,7 +35,7 @@ constexpr std::array
             R"({"op": "per_head_mqa_logits", "batch": 2, "next_n": 2, "heads": 24, "block_size": 16, "context_lens": [33, 17], "max_model_len": 40, "strides": {"logits": 43, "logits_head": 211}})"},
         MustPass{
             "per head: planes past 2^32 bytes",
-            R"({"op": "per_head_mqa_logits", "context_lens": [3], "max_model_len": 3, "strides": {"logits_head": 1073741825}})"},
+            R"({"op": "per_head_mqa_logits", "heads": 2, "context_lens": [3], "max_model_len": 3, "strides": {"logits_head": 1073741825}})"},
         MustPass{
             "per head, ragged: empty sequences and one row per plane without a column",
             R"({"op": "per_head_ragged_mqa_logits", "batch": 3, "next_n": 3, "heads": 17, "context_lens": [0, 66, 1], "max_model_len": 66})"},
