@@ -40,6 +40,16 @@ int exit_code(pid_t child) {
 }
 int run(std::vector<std::string> words) { return exit_code(start(std::move(words))); }
 
+int64_t inputs(const fs::path& out) {
+  const fs::path corpus = out / "corpus";
+  if (!fs::exists(corpus)) return 0;
+  return std::distance(fs::directory_iterator(corpus), fs::directory_iterator{});
+}
+// As long as a loaded machine needs.
+void wait_for_inputs(const fs::path& out, int64_t count) {
+  for (int seconds = 0; seconds < 120 && inputs(out) <= count; ++seconds) sleep(1);
+}
+
 nlohmann::json summary(const fs::path& out) {
   return nlohmann::json::parse(read_whole(out / "summary.json"));
 }
@@ -77,21 +87,22 @@ TEST(Campaign, MachineCodeCoverageGrowsAndIsLogged) {
 TEST(Campaign, CtrlCKeepsEverythingAndTheNextStartGoesOn) {
   const Folder folder;
   const pid_t child = start({"fuzz", "--no-gate", "--minutes", "10", "--seed", "1", "--out", folder.path});
-  sleep(3);
+  wait_for_inputs(folder.path, 20);
   kill(child, SIGINT);
   EXPECT_EQ(exit_code(child), 0);
   EXPECT_TRUE(summary(folder.path)["interrupted"]);
-  const auto corpus = std::distance(fs::directory_iterator(folder.path / "corpus"), fs::directory_iterator{});
+  const int64_t corpus = inputs(folder.path);
   EXPECT_GT(corpus, 20);
   EXPECT_EQ(run({"fuzz", "--no-gate", "--seconds", "1", "--seed", "2", "--out", folder.path}), 0);
-  EXPECT_GE(std::distance(fs::directory_iterator(folder.path / "corpus"), fs::directory_iterator{}), corpus);
+  EXPECT_GE(inputs(folder.path), corpus);
 }
 
 TEST(Campaign, AFolderInUseIsRefusedAndItsCampaignGoesOn) {
   const Folder folder;
-  const pid_t first = start({"fuzz", "--no-gate", "--seconds", "6", "--seed", "1", "--out", folder.path});
-  sleep(2);
+  const pid_t first = start({"fuzz", "--no-gate", "--minutes", "10", "--seed", "1", "--out", folder.path});
+  wait_for_inputs(folder.path, 0);
   EXPECT_EQ(run({"fuzz", "--no-gate", "--seconds", "1", "--seed", "2", "--out", folder.path}), 2);
+  kill(first, SIGINT);
   EXPECT_EQ(exit_code(first), 0);
 }
 
