@@ -57,9 +57,10 @@ struct Rules {
   // ---- how far a row may see ----
   // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
   MQA_HD static constexpr int32_t causal_limit(int32_t context, int next_n, int n) {
-    const int32_t hidden =
-        next_n - 1 - n; // compared before it is subtracted: a context of -2^31 must not wrap
-    return context > hidden ? context - hidden : 0;
+    // Cut at 0 first, so that no subtraction wraps, not even one that the compiler moves before a comparison:
+    // nvcc 13 made `context > hidden ? context - hidden : 0` a maximum of 0 and the wrapped difference.
+    const int32_t hidden = next_n - 1 - n;
+    return most(0, most(0, context) - hidden);
   }
   // Element of context_lens that row n of sequence b reads.
   MQA_HD static constexpr int64_t length_index(const PagedArgs& a, int64_t b, int n) {

@@ -67,6 +67,9 @@ TEST(Rules, LastRowSeesTheWholeContextAndEarlierRowsOneLessEach) {
   EXPECT_EQ(Rules::causal_limit(10, 4, 0), 7);
   EXPECT_EQ(Rules::causal_limit(2, 4, 0), 0) << "a context shorter than the step";
   EXPECT_EQ(Rules::causal_limit(INT32_MIN, 4, 0), 0) << "no wrap below the smallest int";
+  EXPECT_EQ(Rules::causal_limit(INT32_MAX, 4, 0), INT32_MAX - 3);
+  EXPECT_EQ(Rules::causal_limit(3, 4, 0), 0);
+  EXPECT_EQ(Rules::causal_limit(4, 4, 0), 1);
 }
 
 TEST(Rules, NoLengthLetsARowSeePastMaxModelLen) {
