@@ -32,7 +32,7 @@ template <class Args>
 LaunchResult start_planted(const Fault& fault, hipError_t (*launcher)(const Args&, hipStream_t),
                            const Args& args) {
   if (launcher) return started(launcher(args, nullptr), fault);
-  return {VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault.name), {}};
+  return planted_elsewhere(fault);
 }
 
 Verdict run_trial(TrialMemory&, ByteTrial&, const Fault*, const OracleOptions&);

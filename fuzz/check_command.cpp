@@ -41,11 +41,20 @@ void print(const Verdict& v) {
   if (v.launched.config.chunk_k) fmt::print("  launched: {}\n", config_text(v.launched.config));
 }
 
+// Legal or not is the library's to say; what the lab itself cannot check is bad input.
+Case in_lab_limits(const std::string& path, const std::string& config) {
+  Case c = load_case(path);
+  apply_config(c.config, config);
+  if (const std::string why = why_illegal(c); !why.empty() && why_outside_contract(c).empty())
+    throw CaseError(fmt::format("{}: {}", path, why));
+  return c;
+}
+
 ExitCode check(const CheckOptions& o) {
   const Fault* fault = fault_named(o.fault);
   Case c;
   if (o.contract)
-    c = load_case(o.path), apply_config(c.config, o.config);
+    c = in_lab_limits(o.path, o.config);
   else
     c = legal_case(o.path, o.config);
   OracleOptions options;

@@ -1,5 +1,7 @@
 #include "fuzz/device.hpp"
 
+#include "fuzz/case_names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,10 +108,6 @@ LaunchResult launch_production(Entry entry, const Args& args, const mqa_config& 
   return status == MQA_OK ? result : started(status, config);
 }
 
-LaunchResult planted_elsewhere(const Fault& fault) {
-  return {VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault.name), {}};
-}
-
 mqa_choice choice_of(const mqa::LaunchConfig& c) {
   mqa_choice choice{};
   choice.struct_size = sizeof choice;
@@ -145,6 +143,14 @@ LaunchResult launch_sum(const mqa_head_sum_args& args, const Fault* fault) {
 
 } // namespace
 
+LaunchResult planted_elsewhere(const Fault& fault) {
+  const Operation op = case_from_json(fault.witness, std::string(fault.name)).op;
+  return {
+      VerdictClass::rejected,
+      fmt::format("fault {} is planted in {}; allowed: a case of that operation", fault.name, name_of(op)),
+      {}};
+}
+
 LaunchResult started(mqa_status status, const mqa_config& config) {
   if (status == MQA_OK) return {};
   const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
@@ -158,7 +164,9 @@ LaunchResult started(hipError_t error, const Fault& fault) {
   if (error == hipSuccess) return {};
   if (error != hipErrorInvalidValue) return {VerdictClass::fault, hipGetErrorString(error), {}};
   return {VerdictClass::rejected,
-          fmt::format("fault {} is not built for this configuration or head_dim", fault.name),
+          fmt::format("fault {} is not built for this operation, variant or head_dim; allowed: those of its "
+                      "witness, {}",
+                      fault.name, fault.witness),
           {}};
 }
 

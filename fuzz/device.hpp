@@ -65,6 +65,8 @@ LaunchResult launch(const mqa_head_sum_args&, const Fault*);
 LaunchResult started(mqa_status, const mqa_config& config = {});
 LaunchResult started(hipError_t, const Fault&);
 LaunchResult finished(LaunchResult started);
+// A fault was asked for that is planted in another operation.
+LaunchResult planted_elsewhere(const Fault&);
 
 // The device's errors so far are forgotten.  False: they cannot be, because a fault on real hardware poisons
 // the process.

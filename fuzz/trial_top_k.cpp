@@ -97,8 +97,7 @@ private:
   LaunchResult launch(const mqa_top_k_args& args) const {
     if (!fault_) return started(mqa_top_k(&args, nullptr));
     if (fault_->launch.top_k) return started(fault_->launch.top_k(args, nullptr), *fault_);
-    return {
-        VerdictClass::rejected, fmt::format("fault {} is planted in another operation", fault_->name), {}};
+    return planted_elsewhere(*fault_);
   }
 
   void look_at_guards(Verdict& v) {

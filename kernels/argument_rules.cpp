@@ -38,11 +38,14 @@ std::string head_dim_error(int32_t head_dim) {
 }
 
 std::string stride_error(std::initializer_list<StrideRule> rules) {
-  constexpr int64_t kMost = int64_t{1} << 40; // products with any index stay far inside 64 bits
+  constexpr int64_t kMost = int64_t{1} << 40, kMostSpan = int64_t{1} << 60; // offsets stay inside 64 bits
   for (const StrideRule& r : rules) {
-    if (r.items <= 1 && r.given >= 0 && r.given <= kMost) continue;
-    if (r.given >= r.least && r.given <= kMost) continue;
-    if (r.may_share && r.given == 0) continue;
+    const bool alone = r.items <= 1 && r.given >= 0, shared = r.may_share && r.given == 0;
+    if (r.given <= kMost && (alone || shared || r.given >= r.least)) {
+      if (r.items <= 1 || r.given <= kMostSpan / r.items) continue;
+      return words("%s is %" PRId64 " for %" PRId64 " items; allowed: a span of up to 2^60", r.name, r.given,
+                   r.items);
+    }
     return words("%s is %" PRId64 "; allowed: %" PRId64 " to 2^40%s", r.name, r.given, r.least,
                  r.may_share ? ", or 0 (shared)" : "");
   }

@@ -112,8 +112,9 @@ mqa_status resolve(const CallShape& s, const mqa_config& wanted, const DeviceFac
   const LaunchConfig c = filled(variant, s, wanted, device);
   const int64_t blocks =
       (s.form == Form::prefill ? ceil_div<int64_t>(s.batch, c.tile_rows) : s.batch) * c.split_kv;
-  if (blocks > INT32_MAX) {
-    *why = "batch * split_kv is " + std::to_string(blocks) + "; allowed: up to 2147483647 blocks";
+  constexpr int64_t kMostGridBlocks = (1 << 24) - 1; // of 256 threads, which HIP counts in 32 bits
+  if (blocks > kMostGridBlocks) {
+    *why = "batch * split_kv is " + std::to_string(blocks) + "; allowed: up to 16777215 blocks of a launch";
     return MQA_INVALID_ARGUMENT;
   }
   *config = c;

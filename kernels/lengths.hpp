@@ -7,12 +7,12 @@ namespace mqa {
 // What the rows of a sequence share: read once, so that the loop over its tokens reads no length again.
 struct Sequence {
   int64_t index;
-  int32_t context;    // its length, not yet cut; with lens_per_row every row reads its own
+  int32_t context;    // its usable length; with lens_per_row every row reads its own
   int64_t table_base; // entry of block_table before its own ones: ragged keys, else 0
 };
 template <class R> __device__ Sequence sequence_at(const PagedArgs& a, int64_t b) {
   if (a.slot_prefix) return {b, R::slot_count(a, b), R::slot_base(a, b)};
-  return {b, a.lens_per_row ? 0 : a.context_lens[R::length_index(a, b, 0)], 0};
+  return {b, a.lens_per_row ? 0 : R::usable_length(a.context_lens[R::length_index(a, b, 0)]), 0};
 }
 
 // Columns [0, limit) of row n hold values.

@@ -8,7 +8,8 @@
  *   mqa_cache_write       quantises keys into the paged cache; mqa_cache_gather fetches them back
  *
  * Conventions.  Tensors live in device memory and belong to the caller.  A stride counts *elements* unless
- * its name ends in _bytes; every stride is 64-bit.  B batch (sequences), N next_n, H heads, D head_dim, bs
+ * its name ends in _bytes; every stride is 64-bit, up to 2^40 and a span of 2^60, and of a dimension with one
+ * item or none any value from 0 on will do.  B batch (sequences), N next_n, H heads, D head_dim, bs
  * block size in tokens, MML max_model_len in columns; row r = b*N + n of the output is row n of sequence b.
  * Every launch is asynchronous on the given stream, allocates nothing, does not synchronise and can be
  * captured in a graph.  No C++ exception crosses this header.  All functions are thread-safe.

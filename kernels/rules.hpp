@@ -55,20 +55,23 @@ struct Rules {
   MQA_HD static constexpr int staged_heads(const PagedArgs& a) { return head_tiles(a.heads) * kHeadTile; }
 
   // ---- how far a row may see ----
-  // Columns row `n` of `next_n` may see; none while the context is shorter than the step.
+  // A length as the caller gave it: any value is legal, and those below 0 mean none.  It is cut before
+  // anything is subtracted from it, because compilers move a subtraction before a comparison: nvcc 13 made
+  // `context > hidden ? context - hidden : 0` a maximum of 0 and of a difference that wraps at -2^31.
+  MQA_HD static constexpr int32_t usable_length(int32_t length) { return most(0, length); }
+  // Columns row `n` of `next_n` may see of a usable length; none while it is shorter than the step.
   MQA_HD static constexpr int32_t causal_limit(int32_t context, int next_n, int n) {
-    // Cut at 0 first, so that no subtraction wraps, not even one that the compiler moves before a comparison:
-    // nvcc 13 made `context > hidden ? context - hidden : 0` a maximum of 0 and the wrapped difference.
     const int32_t hidden = next_n - 1 - n;
-    return most(0, most(0, context) - hidden);
+    return context > hidden ? context - hidden : 0;
   }
   // Element of context_lens that row n of sequence b reads.
   MQA_HD static constexpr int64_t length_index(const PagedArgs& a, int64_t b, int n) {
     return b * a.context_lens_stride + (a.lens_per_row ? n : 0);
   }
-  // Columns [0, limit) of a row hold values.
+  // Columns [0, limit) of a row hold values.  length: of the sequence and usable, or with lens_per_row the
+  // row's as it was given.
   MQA_HD static constexpr int32_t row_limit(const PagedArgs& a, int32_t length, int n) {
-    const int32_t limit = a.lens_per_row ? most(0, length) : causal_limit(length, a.next_n, n);
+    const int32_t limit = a.lens_per_row ? usable_length(length) : causal_limit(length, a.next_n, n);
     return least(limit, a.max_model_len);
   }
   MQA_HD static constexpr bool visible(int32_t position, int32_t limit) { return position < limit; }

@@ -66,7 +66,8 @@ TEST(Rules, LastRowSeesTheWholeContextAndEarlierRowsOneLessEach) {
   EXPECT_EQ(Rules::causal_limit(10, 4, 3), 10);
   EXPECT_EQ(Rules::causal_limit(10, 4, 0), 7);
   EXPECT_EQ(Rules::causal_limit(2, 4, 0), 0) << "a context shorter than the step";
-  EXPECT_EQ(Rules::causal_limit(INT32_MIN, 4, 0), 0) << "no wrap below the smallest int";
+  EXPECT_EQ(Rules::causal_limit(Rules::usable_length(INT32_MIN), 4, 0), 0)
+      << "no wrap below the smallest int";
   EXPECT_EQ(Rules::causal_limit(INT32_MAX, 4, 0), INT32_MAX - 3);
   EXPECT_EQ(Rules::causal_limit(3, 4, 0), 0);
   EXPECT_EQ(Rules::causal_limit(4, 4, 0), 1);
@@ -76,9 +77,9 @@ TEST(Rules, NoLengthLetsARowSeePastMaxModelLen) {
   PagedArgs a = smallest();
   a.max_model_len = 100;
   EXPECT_EQ(Rules::row_limit(a, INT32_MAX, 0), 100);
-  EXPECT_EQ(Rules::row_limit(a, INT32_MIN + 1, 0), 0);
+  EXPECT_EQ(Rules::row_limit(a, Rules::usable_length(INT32_MIN + 1), 0), 0);
   a.lens_per_row = 1;
-  EXPECT_EQ(Rules::row_limit(a, INT32_MIN, 0), 0);
+  EXPECT_EQ(Rules::row_limit(a, Rules::usable_length(INT32_MIN), 0), 0);
   EXPECT_EQ(Rules::row_limit(a, 101, 0), 100);
 }
 

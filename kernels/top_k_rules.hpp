@@ -23,8 +23,9 @@ struct TopKRules {
   MQA_HD static int32_t limit(const mqa_top_k_args& a, int64_t row) {
     const int64_t sequence = row / a.next_n;
     const auto n = static_cast<int32_t>(row % a.next_n);
-    const int32_t length = a.context_lens[sequence * a.context_lens_stride + (a.lens_per_row ? n : 0)];
-    return least(a.lens_per_row ? most(0, length) : Rules::causal_limit(length, a.next_n, n),
+    const int32_t length =
+        Rules::usable_length(a.context_lens[sequence * a.context_lens_stride + (a.lens_per_row ? n : 0)]);
+    return least(a.lens_per_row ? length : Rules::causal_limit(length, a.next_n, n),
                  static_cast<int32_t>(a.columns));
   }
   MQA_HD static constexpr bool is_candidate(int32_t column, int32_t first, int32_t limit) {

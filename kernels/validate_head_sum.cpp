@@ -31,7 +31,7 @@ std::string overlap_error(const mqa_head_sum_args& a) {
 std::string why_invalid(const mqa_head_sum_args& a) {
   if (auto error = struct_size_error("mqa_head_sum_args", a.struct_size, sizeof a); !error.empty())
     return error;
-  if (auto error = first_error({range_error("rows", a.rows, 0, INT64_MAX),
+  if (auto error = first_error({range_error("rows", a.rows, 0, INT32_MAX),
                                 range_error("heads", a.heads, 1, kMostHeads),
                                 range_error("columns", a.columns, 1, kMostColumns)});
       !error.empty())
