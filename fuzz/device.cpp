@@ -144,11 +144,10 @@ LaunchResult launch_sum(const mqa_head_sum_args& args, const Fault* fault) {
 } // namespace
 
 LaunchResult planted_elsewhere(const Fault& fault) {
-  const Operation op = case_from_json(fault.witness, std::string(fault.name)).op;
-  return {
-      VerdictClass::rejected,
-      fmt::format("fault {} is planted in {}; allowed: a case of that operation", fault.name, name_of(op)),
-      {}};
+  return {VerdictClass::rejected,
+          fmt::format("fault {} is planted in {}; allowed: a case of that operation", fault.name,
+                      name_of(operation_of(fault))),
+          {}};
 }
 
 LaunchResult started(mqa_status status, const mqa_config& config) {

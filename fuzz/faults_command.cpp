@@ -1,4 +1,5 @@
 // mqalab faults: the kernels that are wrong on purpose, by which the oracle is measured.
+#include "fuzz/case_names.hpp"
 #include "fuzz/commands.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ void print_json() {
   auto list = nlohmann::json::array();
   for (const Fault& f : faults())
     list.push_back({{"name", f.name},
+                    {"operation", name_of(operation_of(f))},
                     {"kind", kind_name(f.kind)},
                     {"breaks", f.breaks},
                     {"sees", f.sees},
@@ -26,9 +28,10 @@ void print_json() {
 }
 
 void print_table() {
-  fmt::print("{:<24} {:<13} {:<11} {}\n", "name", "kind", "sees", "what it changes");
+  constexpr const char* kRow = "{:<28} {:<26} {:<13} {:<10} {}\n";
+  fmt::print(fmt::runtime(kRow), "name", "operation", "kind", "sees", "what it changes");
   for (const Fault& f : faults())
-    fmt::print("{:<24} {:<13} {:<11} {}\n", f.name, kind_name(f.kind), f.sees, f.breaks);
+    fmt::print(fmt::runtime(kRow), f.name, name_of(operation_of(f)), kind_name(f.kind), f.sees, f.breaks);
 }
 
 } // namespace

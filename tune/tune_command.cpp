@@ -162,7 +162,7 @@ void add_tune(CLI::App& app, ExitCode& code) {
   command->add_flag("--json", o->json, "the outcome as JSON");
   command->footer(
       "example: echo '{\"heads\": 32, \"block_size\": 16, \"max_model_len\": 2048}' > p.jsonl\n"
-      "         mqalab tune --problems p.jsonl --db tuned.db --budget 60\n"
+      "         mqalab tune --problems p.jsonl --db lab.db --budget 60\n"
       "exit: 0 clean or stopped, 10 a configuration failed its gate, 2 bad input, 20 device or disk trouble");
   command->callback([o, &code] { code = with_advice("tune", [&] { return run_tune(*o); }); });
 }
