@@ -117,7 +117,7 @@ const Bad<Paged> kBadPerHead[] = {
     {"plane_one_head", [](Paged& a) { a.heads = 1, a.logits_stride_head = 2; },
      "logits_stride_head is 2; allowed: 4000"},
     {"plane_wraps", [](Paged& a) { a.batch = 1 << 29, a.logits_stride = int64_t{1} << 40; },
-     "logits_stride_head is 4000"},
+     "logits_stride is 1099511627776 for 1073741824 items; allowed: a span of up to 2^60"},
     {"plane_huge", [](Paged& a) { a.logits_stride_head = INT64_MAX; },
      "logits_stride_head is 9223372036854775807"},
     {"next_n", [](Paged& a) { a.next_n = 0; }, "next_n is 0; allowed: 1 and more"},
