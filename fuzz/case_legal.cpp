@@ -58,12 +58,22 @@ std::string illegal_form(const Case& c) {
   return {};
 }
 
+// The forms that context_lens may have here.
+std::string lengths_allowed(const Case& c) {
+  const int64_t rows = int64_t{c.shape.batch} * c.shape.next_n;
+  const std::string per_row = fmt::format("{} (one per row)", rows),
+                    per_sequence = fmt::format("{} (one per sequence)", c.shape.batch);
+  const bool rows_only = c.op == Operation::prefill_logits || !c.shape.starts.empty() || c.shape.lens_per_row;
+  if (rows_only) return per_row;
+  return rows == c.shape.batch || !has_meaning(c.op, "lens_per_row") ? per_sequence
+                                                                     : per_sequence + " or " + per_row;
+}
+
 std::string illegal_lengths(const Case& c) {
   const Shape& s = c.shape;
   const double wanted = product(s.batch, s.lens_per_row ? s.next_n : 1);
   if (static_cast<double>(s.context_lens.size()) != wanted)
-    return fmt::format("context_lens has {} entries; allowed: {} (one per sequence) or {} (one per row)",
-                       s.context_lens.size(), s.batch, int64_t{s.batch} * s.next_n);
+    return fmt::format("context_lens has {} entries; allowed: {}", s.context_lens.size(), lengths_allowed(c));
   const bool counted = is_ragged(c.op) || c.op == Operation::cache_write || c.op == Operation::cache_gather;
   for (size_t i = 0; i < s.context_lens.size() && counted; ++i)
     if (s.context_lens[i] < 0)

@@ -91,6 +91,11 @@ LaunchResult IndexerChain::launch_top_k(const Fault* fault) {
 }
 
 IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const OracleOptions& options) {
+  if (fault && !fault->launch.cache_write && !fault->launch.logits && !fault->launch.top_k) {
+    IndexerRun refused;
+    refused.verdict = did_not_run(planted_elsewhere(*fault));
+    return refused;
+  }
   upload(setup.other_poison);
   logits_.prefill(setup.salt);
   indices().resize(problem_.rows() * problem_.indices_stride);

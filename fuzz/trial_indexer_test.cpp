@@ -52,6 +52,13 @@ TEST(Indexer, AFaultIsSeenInTheStepThatItIsPlantedIn) {
   }
 }
 
+TEST(Indexer, AFaultOfAnotherOperationIsRefused) {
+  for (const char* fault : {"gather_row_zero", "sum_offset_32", "prefill_start_ignored"}) {
+    ASSERT_NE(find_fault(fault), nullptr) << fault;
+    EXPECT_EQ(check(kSmall, fault).verdict, VerdictClass::rejected) << fault;
+  }
+}
+
 double recall_of(const char* json, const char* fault) {
   const Case c = case_from_json(json, "test");
   TrialMemory memory;

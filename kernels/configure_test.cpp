@@ -222,6 +222,9 @@ TEST(Configuration, MoreBlocksThanAGridHoldsIsRefused) {
   EXPECT_EQ(resolve_config(problem(1 << 20, 1, 8, 1), {0, 0, 65535, 0}, mi300x(), &c, &why),
             MQA_INVALID_ARGUMENT);
   EXPECT_THAT(why, ::testing::HasSubstr("batch * split_kv"));
+  EXPECT_EQ(resolve_config(problem(1 << 24, 1, 8, 1), {0, 0, 0, 0}, mi300x(), &c, &why), MQA_INVALID_ARGUMENT)
+      << "HIP counts 256 threads a block in 32 bits";
+  EXPECT_EQ(resolve_config(problem((1 << 24) - 1, 1, 8, 1), {0, 0, 0, 0}, mi300x(), &c, &why), MQA_OK) << why;
 }
 
 } // namespace

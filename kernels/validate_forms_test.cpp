@@ -169,6 +169,8 @@ TEST_P(SumRefusal, NamesTheArgumentItsValueAndWhatIsAllowed) {
 const Bad<Sum> kBadSum[] = {
     {"struct_size", [](Sum& a) { a.struct_size = 1; }, "struct_size is 1; this library's mqa_head_sum_args"},
     {"rows", [](Sum& a) { a.rows = -2; }, "rows is -2"},
+    {"too_many_rows", [](Sum& a) { a.rows = INT64_MAX; },
+     "rows is 9223372036854775807; allowed: 0 to 2147483647"},
     {"heads", [](Sum& a) { a.heads = 0; }, "heads is 0; allowed: 1 to 1024"},
     {"columns", [](Sum& a) { a.columns = (1 << 24) + 1; }, "columns is 16777217; allowed: 1 to 16777216"},
     {"stride_row", [](Sum& a) { a.stride_row = 7; }, "stride_row is 7; allowed: 8"},

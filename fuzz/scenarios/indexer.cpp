@@ -38,6 +38,7 @@ IndexerLoss indexer_loss(const Fault* fault) {
   loss.fault = fault ? fault->name : "none";
   loss.breaks = fault ? fault->breaks : "the production kernels";
   loss.verdict = name(run.verdict.verdict);
+  loss.message = run.verdict.message;
   const std::vector<double> recalls = chain.recalls(run);
   for (size_t b = 0; b * c.shape.next_n < recalls.size(); ++b) {
     const auto from = recalls.begin() + static_cast<int64_t>(b) * c.shape.next_n;

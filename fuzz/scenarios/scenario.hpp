@@ -45,7 +45,7 @@ LostRows lost_rows(Oracle&, int64_t logits_stride, bool minimise,
 // ---- (c) what a fault does to a model's selection ----
 
 struct IndexerLoss {
-  std::string fault, breaks, verdict;
+  std::string fault, breaks, verdict, message;
   std::vector<std::vector<double>> recalls; // [sequence][row of the speculative step]; empty when nothing ran
 };
 Case indexer_case();

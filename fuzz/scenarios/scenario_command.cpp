@@ -83,6 +83,7 @@ ExitCode indexer(const std::string& only) {
   bool right = true;
   for (const Fault* fault : list) {
     const IndexerLoss loss = indexer_loss(fault);
+    if (loss.recalls.empty()) throw UsageError("--fault: " + loss.message);
     fmt::print("{:26} {:>10}", loss.fault, loss.verdict);
     for (const std::vector<double>& sequence : loss.recalls) {
       fmt::print(" |");
