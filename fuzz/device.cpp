@@ -1,6 +1,7 @@
 #include "fuzz/device.hpp"
 
 #include "fuzz/case_names.hpp"
+#include "fuzz/fault_fit.hpp"
 
 #include <fmt/format.h>
 

@@ -19,10 +19,6 @@ std::span<const Fault> faults() {
   return sorted;
 }
 
-Operation operation_of(const Fault& fault) {
-  return case_from_json(fault.witness, std::string(fault.name)).op;
-}
-
 const Fault* find_fault(std::string_view name) {
   const auto all = faults();
   const auto it = std::ranges::find(all, name, &Fault::name);

@@ -38,7 +38,5 @@ struct Fault {
 // All of them, sorted by name.  find_fault returns nullptr for an unknown name.
 std::span<const Fault> faults();
 const Fault* find_fault(std::string_view name);
-// The operation that a fault is planted in: its witness's.
-Operation operation_of(const Fault&);
 
 } // namespace mqalab

@@ -1,6 +1,7 @@
 // mqalab faults: the kernels that are wrong on purpose, by which the oracle is measured.
 #include "fuzz/case_names.hpp"
 #include "fuzz/commands.hpp"
+#include "fuzz/fault_fit.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
