@@ -61,31 +61,21 @@ void IndexerChain::upload(bool other_poison) {
 }
 
 LaunchResult IndexerChain::launch_write(const Fault* fault) {
-  const Problem& p = problem_;
-  mqa_cache_write_args a{};
-  a.struct_size = sizeof a;
+  mqa_cache_write_args a = cache_write_shape(problem_);
   a.tokens = static_cast<int64_t>(slots_.size());
-  a.head_dim = p.head_dim, a.block_size = p.block_size, a.layout = p.layout, a.fp8 = p.fp8;
-  a.key_type = p.key_type, a.scale_format = p.scale_format, a.num_blocks = p.num_blocks;
-  a.keys = memory_.buffers[0].data(), a.keys_stride = p.keys_stride;
+  a.keys = memory_.buffers[0].data();
   a.slots = reinterpret_cast<const int64_t*>(memory_.buffers[1].data());
   // The cache of the logits' arguments is the one that the writer fills.
-  a.kv_cache = const_cast<uint8_t*>(memory_.inputs.args(p, nullptr).kv_cache);
-  a.kv_block_stride_bytes = p.kv_block_stride_bytes;
+  a.kv_cache = const_cast<uint8_t*>(memory_.inputs.args(problem_, nullptr).kv_cache);
   if (fault && fault->launch.cache_write) return start_planted(*fault, fault->launch.cache_write, a);
   return started(mqa_cache_write(&a, nullptr));
 }
 
 LaunchResult IndexerChain::launch_top_k(const Fault* fault) {
-  const Problem& p = problem_;
-  const mqa_paged_logits_args from = memory_.inputs.args(p, logits_.logits().floats());
-  mqa_top_k_args a{};
-  a.struct_size = sizeof a;
-  a.batch = p.batch, a.next_n = p.next_n, a.k = p.k, a.stable = p.stable, a.columns = p.max_model_len;
-  a.logits = from.logits, a.logits_stride = from.logits_stride;
-  a.context_lens = from.context_lens, a.lens_per_row = from.lens_per_row,
-  a.context_lens_stride = from.context_lens_stride;
-  a.indices = reinterpret_cast<int32_t*>(indices().data()), a.indices_stride = p.indices_stride;
+  mqa_top_k_args a = top_k_shape(problem_);
+  a.logits = logits_.logits().floats();
+  a.context_lens = memory_.inputs.args(problem_, nullptr).context_lens;
+  a.indices = reinterpret_cast<int32_t*>(indices().data());
   if (fault && fault->launch.top_k) return start_planted(*fault, fault->launch.top_k, a);
   return started(mqa_top_k(&a, nullptr));
 }
@@ -175,7 +165,7 @@ Verdict IndexerChain::judge_selection(const Setup& setup, const IndexerRun& run)
 Candidates IndexerChain::candidates(const IndexerRun& run) const {
   return [this, &run](int64_t row) {
     std::vector<float> logits(static_cast<size_t>(problem_.limit(row)));
-    const Watch watch(problem_);
+    const Watch& watch = logits_.watch();
     for (size_t column = 0; column < logits.size(); ++column)
       logits[column] = std::bit_cast<float>(
           run.logits[watch.cell_of(row * problem_.logits_stride + static_cast<int64_t>(column))]);
@@ -185,7 +175,7 @@ Candidates IndexerChain::candidates(const IndexerRun& run) const {
 
 std::vector<Deviation> IndexerChain::differences_of(const Setup& first, const IndexerRun& a,
                                                     const Setup& next, const IndexerRun& b) const {
-  const Watch logits_watch(problem_);
+  const Watch& logits_watch = logits_.watch();
   auto found = differences(problem_, {logits_watch, a.logits, first.salt, {}},
                            {logits_watch, b.logits, next.salt, {}});
   if (!found.empty()) return found;

@@ -72,15 +72,10 @@ private:
   DeviceBuffer& keys() const { return memory_.buffers[0]; }
   DeviceBuffer& slots() const { return memory_.buffers[1]; }
   mqa_cache_write_args arguments() const {
-    const Problem& p = problem_;
-    mqa_cache_write_args a{};
-    a.struct_size = sizeof a;
+    mqa_cache_write_args a = cache_write_shape(problem_);
     a.tokens = static_cast<int64_t>(slots_.size());
-    a.head_dim = p.head_dim, a.block_size = p.block_size, a.layout = p.layout, a.fp8 = p.fp8;
-    a.key_type = p.key_type, a.scale_format = p.scale_format, a.num_blocks = p.num_blocks;
-    a.keys = keys().data(), a.keys_stride = p.keys_stride;
-    a.slots = reinterpret_cast<const int64_t*>(slots().data());
-    a.kv_cache = memory_.outputs[0].data(), a.kv_block_stride_bytes = p.kv_block_stride_bytes;
+    a.keys = keys().data(), a.slots = reinterpret_cast<const int64_t*>(slots().data());
+    a.kv_cache = memory_.outputs[0].data();
     return a;
   }
 
@@ -93,6 +88,15 @@ private:
 };
 
 } // namespace
+
+mqa_cache_write_args cache_write_shape(const Problem& p) {
+  mqa_cache_write_args a{};
+  a.struct_size = sizeof a;
+  a.head_dim = p.head_dim, a.block_size = p.block_size, a.layout = p.layout, a.fp8 = p.fp8;
+  a.key_type = p.key_type, a.scale_format = p.scale_format, a.num_blocks = p.num_blocks;
+  a.keys_stride = p.keys_stride, a.kv_block_stride_bytes = p.kv_block_stride_bytes;
+  return a;
+}
 
 Verdict try_cache_write(TrialMemory& memory, const Case& c, const Fault* fault,
                         const OracleOptions& options) {

@@ -83,15 +83,11 @@ private:
     uploaded_ = other_poison;
   }
   mqa_top_k_args arguments() const {
-    const Problem& p = problem_;
-    mqa_top_k_args a{};
-    a.struct_size = sizeof a;
-    a.batch = p.batch, a.next_n = p.next_n, a.k = p.k, a.stable = p.stable, a.columns = p.max_model_len;
-    a.logits = reinterpret_cast<const float*>(logits().data()), a.logits_stride = p.logits_stride;
+    mqa_top_k_args a = top_k_shape(problem_);
+    a.logits = reinterpret_cast<const float*>(logits().data());
     a.context_lens = reinterpret_cast<const int32_t*>(context_lens().data());
-    a.lens_per_row = p.lens_per_row, a.context_lens_stride = p.lens_per_row ? p.next_n : 1;
-    a.starts = p.row_starts.empty() ? nullptr : reinterpret_cast<const int32_t*>(starts().data());
-    a.indices = reinterpret_cast<int32_t*>(indices().data()), a.indices_stride = p.indices_stride;
+    a.starts = problem_.row_starts.empty() ? nullptr : reinterpret_cast<const int32_t*>(starts().data());
+    a.indices = reinterpret_cast<int32_t*>(indices().data());
     return a;
   }
   LaunchResult launch(const mqa_top_k_args& args) const {
@@ -144,6 +140,15 @@ private:
 };
 
 } // namespace
+
+mqa_top_k_args top_k_shape(const Problem& p) {
+  mqa_top_k_args a{};
+  a.struct_size = sizeof a;
+  a.batch = p.batch, a.next_n = p.next_n, a.k = p.k, a.stable = p.stable, a.columns = p.max_model_len;
+  a.logits_stride = p.logits_stride, a.indices_stride = p.indices_stride;
+  a.lens_per_row = p.lens_per_row, a.context_lens_stride = p.lens_per_row ? p.next_n : 1;
+  return a;
+}
 
 Verdict try_top_k(TrialMemory& memory, const Case& c, const Fault* fault, const OracleOptions& options) {
   TopKTrial trial(memory, c, fault, options);

@@ -32,6 +32,10 @@ Verdict try_cache_gather(TrialMemory&, const Case&, const Fault*, const OracleOp
 // cache_write, paged_logits and top_k, each judged against its own input.
 Verdict try_indexer(TrialMemory&, const Case&, const Fault*, const OracleOptions&);
 
+// The calls of a problem, but for their pointers (and the writer's number of tokens).
+mqa_cache_write_args cache_write_shape(const Problem&);
+mqa_top_k_args top_k_shape(const Problem&);
+
 // A verdict without cells.
 Verdict plain(VerdictClass, std::string message, std::string pattern = "");
 // Of a launch that did not end well.
