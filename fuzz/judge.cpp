@@ -26,7 +26,7 @@ struct Scan {
   const Expected& due;
   const Output& out;
   // Deviations by verdict class, because the class that is asked for first names the verdict.
-  std::array<std::vector<Deviation>, 13> found{};
+  std::array<std::vector<Deviation>, kVerdictClasses> found{};
   int64_t bad = 0;
   double worst_ratio = 0;
 

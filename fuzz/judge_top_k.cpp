@@ -23,7 +23,7 @@ struct Scan {
   const Problem& p;
   const Candidates& candidates;
   const Output& out;
-  std::array<TopKJudgement, 13> found{}; // by class
+  std::array<TopKJudgement, kVerdictClasses> found{}; // by class
   int64_t bad = 0;
 
   void report(VerdictClass kind, int64_t row, int64_t position, uint32_t got, double expected,

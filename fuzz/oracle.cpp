@@ -68,15 +68,6 @@ Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleO
   }
 }
 
-Policy declared_policy(int32_t variant) {
-  Policy policy;
-#ifdef MQA_PLATFORM_NVIDIA
-  policy.accumulation = variant == MQA_VARIANT_WGMMA ? Accumulation::wgmma_fp8 : Accumulation::hmma16;
-#endif
-  if (variant == MQA_VARIANT_GENERAL) policy.accumulation = Accumulation::fp32_fma;
-  return policy;
-}
-
 Oracle::Oracle() : impl_(std::make_unique<Impl>()) {}
 Oracle::~Oracle() = default;
 bool Oracle::device_lost() const { return impl_->lost; }

@@ -9,8 +9,9 @@
 #pragma once
 #include "fuzz/case.hpp"
 #include "fuzz/fault.hpp"
+#include "fuzz/policy.hpp"
+#include "fuzz/relation.hpp"
 #include "fuzz/verdict.hpp"
-#include "refimpl/reference.hpp"
 
 #include <memory>
 #include <string>
@@ -23,13 +24,12 @@ struct OracleOptions {
   bool second_sentinel = true; // run again with a different prefill: tells untouched from equal by chance
   bool read_set = true;        // run again with the other poison and compare bitwise
   bool stress_lds = true;      // simulator: poison and check LDS, shuffle blocks and waves from a seed
+  // Metamorphic partners: the one that the case draws, none, every one, or a named one.
+  enum class Relations : uint8_t { drawn, none, all, named } relations = Relations::drawn;
+  Relation relation = Relation::rename_blocks; // when named
 };
 
 // Owns the device side; one per process and thread.
-// What the kernels of this build declare: NaN rule, scale order, and the accumulation class of the matrix
-// unit that the variant uses.
-Policy declared_policy(int32_t variant = MQA_VARIANT_AUTO);
-
 class Oracle {
 public:
   Oracle();

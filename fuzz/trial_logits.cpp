@@ -64,8 +64,8 @@ public:
   }
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
                       const std::vector<uint64_t>& old_salts) {
-    const std::vector<RowReference> rows =
-        reference(problem_, tensors_, declared_policy(ran.choice.config.variant));
+    const Policy policy = declared_policy(ran.choice.config.variant);
+    const std::vector<RowReference> rows = reference(problem_, tensors_, policy);
     const Expected due{
         problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k};
     Verdict v = judge(due, {output_.watch(), cells, setup.salt, old_salts});
@@ -77,6 +77,7 @@ public:
       look_at_guards(v, output_.planes(), "planes");
     if (v.verdict == VerdictClass::ok) look_at_inputs(v);
     v.launched = ran.choice;
+    if (!due.exact) v.accumulation = name(policy.accumulation);
     return v;
   }
   Output output(const Setup& setup, const std::vector<uint32_t>& cells) const {

@@ -13,9 +13,9 @@
 namespace mqalab {
 namespace {
 
-constexpr std::array<std::string_view, 13> kNames{"ok",    "untouched", "stale", "touched",  "guard",
-                                                  "class", "value",     "read",  "unstable", "fault",
-                                                  "hang",  "rejected",  "none"};
+constexpr std::array<std::string_view, kVerdictClasses> kNames{
+    "ok",   "untouched", "stale",    "touched", "guard", "class",    "value",
+    "read", "relation",  "unstable", "fault",   "hang",  "rejected", "none"};
 
 using Json = nlohmann::json;
 
@@ -72,6 +72,8 @@ std::string to_json(const Verdict& v, int indent) {
                   {"cells_checked", v.cells_checked},
                   {"cells_bad", v.cells_bad},
                   {"worst_error_ratio", number(v.worst_error_ratio)},
+                  {"accumulation", v.accumulation},
+                  {"recall", v.recall < 0 ? Json() : Json(v.recall)},
                   {"launched", launched_json(v.launched)}};
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -114,6 +116,8 @@ Verdict verdict_from(const Json& j) {
   }
   v.cells_checked = j.at("cells_checked"), v.cells_bad = j.at("cells_bad");
   v.worst_error_ratio = number_from(j.at("worst_error_ratio"));
+  v.accumulation = j.value("accumulation", "");
+  if (const auto recall = j.find("recall"); recall != j.end() && recall->is_number()) v.recall = *recall;
   v.launched = launched_from(j.at("launched"));
   return v;
 }

@@ -20,12 +20,15 @@ enum class VerdictClass : uint8_t {
   wrong_class, // NaN, an infinity or a number where another of these is due
   value,       // a number too far from the reference
   read,        // the result depends on something outside the read set
+  relation,    // a launch that must give the same bits, or the same in a known place or scale, does not
+               // (relation.hpp)
   unstable,    // other bits on another launch
   fault,       // the device or the library refused a legal launch
   hang,        // no answer in time
   rejected,    // refused cleanly: an illegal case, or a configuration that this build lacks
   none         // no verdict: machine trouble, or a case beyond the lab's limits
 };
+inline constexpr size_t kVerdictClasses = static_cast<size_t>(VerdictClass::none) + 1;
 std::string_view name(VerdictClass);
 // ok and rejected are not findings; none is no verdict (machine trouble).
 bool is_finding(VerdictClass);
@@ -60,6 +63,9 @@ struct Verdict {
   int64_t cells_checked = 0, cells_bad = 0;
   double worst_error_ratio = 0; // largest error/bound where numbers are judged by a bound
   mqa_choice launched{};        // the configuration that ran
+  std::string
+      accumulation;   // class of the matrix unit's arithmetic that numbers were judged by; empty: none were
+  double recall = -1; // of selections: the worst row's share of the reference's; -1: nothing was selected
 };
 std::string to_json(const Verdict&, int indent = 2);
 // What to_json wrote; throws std::runtime_error for anything else.
