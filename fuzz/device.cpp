@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #ifdef MQALAB_SIM
@@ -68,6 +69,9 @@ void apply_stress(const Stress& s) {
   set("LDS_CHECK", s.check_lds ? "1" : "0");
   set("MAX_INST", fmt::format("{}", s.most_instructions));
   set("TIMEOUT", kHangSeconds);
+  // As the hardware truncates, unless somebody asks for another sum.
+  const char* mfma = std::getenv("AMDSIM_MFMA");
+  set("MFMA", mfma && *mfma ? mfma : "cdna3");
 }
 
 bool forget_errors() {

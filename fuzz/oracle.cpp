@@ -1,6 +1,7 @@
 // Legal?  Then the trial of its operation; and what survives a fault.
 #include "fuzz/oracle.hpp"
 
+#include "fuzz/probe.hpp"
 #include "fuzz/refusal.hpp"
 #include "fuzz/splitmix.hpp"
 #include "fuzz/trials.hpp"
@@ -68,7 +69,9 @@ Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleO
   }
 }
 
-Oracle::Oracle() : impl_(std::make_unique<Impl>()) {}
+Oracle::Oracle() : impl_(std::make_unique<Impl>()) {
+  for (const Unit unit : units()) (void)probed(unit); // not in the midst of a case, whose edges are counted
+}
 Oracle::~Oracle() = default;
 bool Oracle::device_lost() const { return impl_->lost; }
 

@@ -70,11 +70,10 @@ inline double sm90_step(double accumulator, std::span<const Product> products) {
   return float(float(cut_to(fused(first, high, 25), 23)) + float(accumulator));
 }
 
-inline double model_dot(Accumulation unit, std::span<const Product> products) {
+inline double model_dot(Accumulation unit, std::span<const Product> products, double sum = 0) {
   const size_t step = unit == Accumulation::fp32_fma                                    ? 1
                       : unit == Accumulation::cdna3_fp8 || unit == Accumulation::hmma16 ? 16
                                                                                         : 32;
-  double sum = 0;
   for (size_t i = 0; i < products.size(); i += step) {
     const auto group = products.subspan(i, std::min(step, products.size() - i));
     switch (unit) {
