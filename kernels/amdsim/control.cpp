@@ -1,6 +1,7 @@
 // The control API: include/amdsim/control.h.
 #include "amdsim/control.h"
 
+#include "compares.hpp"
 #include "counts.hpp"
 #include "coverage.hpp"
 #include "runtime/runtime.hpp"
@@ -47,6 +48,20 @@ int amdsim_coverage_into(uint8_t* map, size_t bytes) {
   coverage.counters = map;
   coverage.mask = bytes - 1;
   return 0;
+}
+
+int amdsim_collect_compares(int on) {
+  const ApiCall call;
+  const bool before = compare_constants.collecting;
+  compare_constants = {.collecting = on != 0};
+  return before;
+}
+
+size_t amdsim_compare_constants(int64_t* values, size_t room) {
+  const ApiCall call;
+  const auto& all = compare_constants.values;
+  std::copy_n(all.begin(), std::min(room, all.size()), values);
+  return all.size();
 }
 
 int amdsim_collect_counts(int on) {

@@ -2,6 +2,7 @@
 // AMDSIM_RESIDENT of them side by side; a wave runs until a barrier, its end or its quantum.
 #include "executor.hpp"
 
+#include "compares.hpp"
 #include "counts.hpp"
 #include "coverage.hpp"
 #include "interpreter.hpp"
@@ -153,6 +154,7 @@ void start_launch(Kernel& k, const LaunchDims& d, uint32_t dyn_lds) {
   set_deadline();
   if (collect_counts || C.stats > 1) counts_start(k);
   coverage_start(k);
+  compares_start(k);
 }
 
 // Everything between the jump's mark and `active = false` may end in a fault.

@@ -28,5 +28,5 @@ awk '
       previous = order[i]
     }
     print "amdsim_1 { global: amdsim_set; amdsim_last_message; amdsim_clear_error; amdsim_quiet; amdsim_coverage_into;",
-      "amdsim_collect_counts; amdsim_counts_last; amdsim_xcc_count; };"
+      "amdsim_collect_compares; amdsim_compare_constants; amdsim_collect_counts; amdsim_counts_last; amdsim_xcc_count; };"
   }' "$exports" > "$versions"

@@ -41,6 +41,7 @@ protected:
                              "GUARD", "MFMA", "FP8"})
       amdsim_set(name, nullptr);
     amdsim_coverage_into(nullptr, 0);
+    amdsim_collect_compares(0);
     amdsim_collect_counts(0);
     amdsim_clear_error();
     amdsim_quiet(0);

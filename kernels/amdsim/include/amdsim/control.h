@@ -36,6 +36,15 @@ int amdsim_quiet(int on);
    left no lane on, or only some of the wave's. Returns 0, or -1 for a size that is no power of two. */
 int amdsim_coverage_into(uint8_t* map, size_t bytes);
 
+/* on: from now on the whole numbers that the launched kernels' code compares with are collected, from
+   compares anywhere in a kernel, executed or not: the values that its arguments are tested for. What was
+   collected before is forgotten. Returns what was set before. */
+int amdsim_collect_compares(int on);
+
+/* The collected numbers, ascending, each once: writes at most `room` of them, and returns how many there
+   are. */
+size_t amdsim_compare_constants(int64_t* values, size_t room);
+
 /* What one launch executed. Instructions are a wave's: one instruction on 64 lanes counts once. Bytes are
    summed over the active lanes. flat_* counts as vmem. An access that a buffer resource drops is counted. */
 struct amdsim_counts {
