@@ -19,8 +19,10 @@ int64_t draw_head_dim(Random& random) {
   return random.chance(90) ? random.pick({32, 64, 128, 128}) : 16 * random.between(1, 16);
 }
 
-// At a power of two, at what models use, or at the number of candidates, where a selection becomes whole.
+// At a power of two, at what models use, at the number of candidates, where a selection becomes whole, or
+// amid the candidates, where ties are cut.
 int64_t draw_k(const Case& c, Random& random) {
+  if (random.chance(25)) return std::clamp<int64_t>(random.between(1, longest_context(c)), 1, kMostSelected);
   if (random.chance(40))
     return std::clamp<int64_t>(longest_context(c) + random.between(-1, 1), 1, kMostSelected);
   return random.pick({1, 1, 2, 3, 5, 8, 31, 32, 33, 64, 100, 256, 512, 1000, 2048, 2048, 4095, 4096});
@@ -102,6 +104,17 @@ int64_t draw_crossing_stride(int64_t row, int64_t unit_bytes, Random& random) {
   return (edge + per_row - 1) / per_row + random.between(-1, 1);
 }
 
+Pattern draw_pattern(const Case& c, Random& random) {
+  using enum Pattern;
+  // Each is another distribution of candidates, none of them the usual one.
+  if (c.op == Operation::top_k)
+    return random.pick({general, positive, address, one_token, one_head, one_dim});
+  const int64_t percent = random.between(0, 99);
+  if (percent < 25) return general;
+  if (percent < 50) return positive; // half of the general cases
+  return percent < 80 ? address : random.pick({one_token, one_head, one_dim});
+}
+
 int64_t draw_field(const Case& c, const Field& f, Random& random) {
   const std::string_view name = f.name;
   if (name == "batch") return random.pick({0, 1, 1, 2, 2, 3, 4, 5, 8, 9, 17, 33, 64, 65});
@@ -122,7 +135,7 @@ int64_t draw_field(const Case& c, const Field& f, Random& random) {
   if (name == "block_table.padding") return random.between(0, static_cast<int64_t>(TablePadding::poisoned));
   if (name == "block_table.period") return random.pick({1, 2, 3, 4, 7});
   if (name == "data.lane") return random.pick({0, 0, 0, 0, 0, 0, 1, 1, 1, 2});
-  if (name == "data.pattern") return random.between(0, static_cast<int64_t>(Pattern::one_dim));
+  if (name == "data.pattern") return static_cast<int64_t>(draw_pattern(c, random));
   if (name == "config.variant") return random.pick(std::span<const int32_t>(kVariants));
   if (name == "config.chunk_k") return random.pick({0, 64, 64, 128, 256, 512, 1024});
   if (name == "config.split_kv") return random.pick({0, 1, 1, 2, 3, 4, 5, 7, 8, 13, 38, 80});

@@ -20,6 +20,9 @@ int64_t draw_context(const Case&, Random&, int64_t most);
 // Row strides (in units of unit_bytes) at which some row of the case starts at, just before or just after
 // 2^31 or 2^32 bytes.
 int64_t draw_crossing_stride(int64_t row, int64_t unit_bytes, Random&);
+// Of the exact lane: general, half of it sign-biased, 50 %; address code 30 %; a single token, head or dim
+// 20 %.
+Pattern draw_pattern(const Case&, Random&);
 // A legal or nearly legal value for a field; contexts and strides have their own draws above.
 int64_t draw_field(const Case&, const Field&, Random&);
 

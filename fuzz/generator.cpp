@@ -6,7 +6,7 @@
 namespace mqalab {
 namespace {
 
-constexpr int kLargeOffsetPercent = 3;
+constexpr int kWordsPercent = 20; // of the cases for a kernel that has words
 
 // In percent.  Paged logits are what the others grow from, and what production runs most.
 struct Share {
@@ -42,16 +42,25 @@ void draw_case(Case& c, Random& random) {
 
 } // namespace
 
-Case generate_case(Random& random, Operation op) {
+Case generate_case(Random& random, Operation op, const Words& words) {
   if (random.chance(kLargeOffsetPercent)) return generate_large_offset_case(random, op);
   Case c;
   c.op = op;
   draw_case(c, random);
+  if (!words.empty() && random.chance(kWordsPercent)) draw_words(c, words, random);
   repair(c);
-  bound_work(c, random.chance(95) ? usual_work(c) : 4 * kUsualWork);
+  if (random.chance(95) || usual_work(c) > kUsualWork)
+    bound_work(c);
+  else
+    bound_work(c, 4 * kUsualWork);
   return c;
 }
 
 Case generate_case(Random& random) { return generate_case(random, draw_operation(random)); }
+
+Case generate_any_case(Random& random) {
+  const Operation op = draw_operation(random);
+  return random.chance(kContractPercent) ? generate_illegal_case(random, op) : generate_case(random, op);
+}
 
 } // namespace mqalab

@@ -8,7 +8,7 @@
 namespace mqalab {
 namespace {
 
-constexpr int kCrowdPercent = 3;
+constexpr int kCrowdPercent = 5, kBusyPercent = 25;
 
 void draw_shape(Case& c, Random& random) {
   draw(c, {"next_n", "heads", "head_dim", "block_size", "fp8", "tail", "batch"}, random);
@@ -46,7 +46,7 @@ void draw_strides(Case& c, Random& random) {
 void draw_data(Case& c, Random& random) {
   const int64_t lane = random.between(0, 89);
   c.data.lane = lane < 60 ? Lane::exact : lane < 85 ? Lane::numeric : Lane::special;
-  draw(c, {"data.pattern"}, random);
+  c.data.pattern = draw_pattern(c, random);
   if (c.data.lane == Lane::special && random.chance(30)) c.data.pattern = Pattern::raw_bytes;
   c.data.seed = random.next() >> 1;
 }
@@ -70,17 +70,22 @@ void draw_lengths(Case& c, Random& random, int64_t most) {
 
 void draw_crowd(Case& c, Random& random) {
   Shape& s = c.shape;
-  s.batch = random.pick({128, 255, 256, 257, 258, 300, 350});
+  // Sparse: empty sequences between short ones and a long one.  Busy: more sequences with work than a device
+  // with one worker on each compute unit has workers, and queries that several waves stage.
+  const bool busy = random.chance(kBusyPercent);
+  s.batch = busy ? random.pick({305, 310, 320}) : random.pick({128, 255, 256, 257, 258, 300, 350});
   s.next_n = 1, s.lens_per_row = false;
-  s.heads = random.pick({1, 8, 8, 16});
+  s.heads = busy ? random.pick({32, 32, 40}) : random.pick({1, 8, 8, 16});
   s.block_size = random.pick({1, 1, 16}); // the pool holds a block for each
   s.layout = MQA_PLANAR;
   s.context_lens.resize(static_cast<size_t>(s.batch));
-  for (int32_t& length : s.context_lens) length = random.pick({0, 0, 0, 1, 1, 2, 3, 17});
+  for (int32_t& length : s.context_lens)
+    length = busy ? random.pick({1, 1, 2, 3}) : random.pick({0, 0, 0, 1, 1, 2, 3, 17});
   s.context_lens[static_cast<size_t>(random.between(0, s.batch - 1))] =
       static_cast<int32_t>(draw_context(c, random, 300));
   s.max_model_len = std::max<int64_t>(longest_context(c), 1);
-  if (random.chance(70) || runs_general(c)) c.config.variant = MQA_VARIANT_SCHEDULED;
+  if (busy) c.config.wave_per_eu = 1;
+  if (busy || random.chance(70) || runs_general(c)) c.config.variant = MQA_VARIANT_SCHEDULED;
 }
 
 void draw_logits(Case& c, Random& random) {

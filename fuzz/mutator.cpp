@@ -11,7 +11,7 @@
 namespace mqalab {
 namespace {
 
-constexpr int kIllegalPercent = 1;
+constexpr int kWordsPercent = 8; // where the kernel has words
 
 // Of those that the operation knows.  Shape and configuration choose the kernel's paths; the many strides and
 // seeds would crowd them out.  The operation itself changes by a move of its own.
@@ -195,41 +195,28 @@ void word_from_engine(Case& c, Random& random, const WordMutation& word) {
   f.set(c, static_cast<int64_t>(word(static_cast<uint64_t>(f.get(c))) & INT64_MAX));
 }
 
-// A field just outside its legal range: the library must refuse it with a reason, and launch nothing.
-struct Illegal {
-  std::string_view field;
-  std::vector<int64_t> values;
-};
-void make_illegal(Case& c, Random& random) {
-  const std::array kinds{Illegal{"heads", {-8, 0, 1025}},
-                         Illegal{"head_dim", {0, 8, 40, 100, 272}},
-                         Illegal{"block_size", {-1, 0, 2, 8, 24, 1040}},
-                         Illegal{"config.chunk_k", {32, 100, 8192}},
-                         Illegal{"config.variant", {-1, 6}},
-                         Illegal{"strides.logits", {-1}},
-                         Illegal{"strides.kv_block", {2, -4}},
-                         Illegal{"top_k.k", {-1, 0, 4097}}};
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    const Illegal& kind = kinds[static_cast<size_t>(random.between(0, kinds.size() - 1))];
-    if (!has_meaning(c.op, kind.field)) continue;
-    return field(kind.field).set(c, random.pick(std::span<const int64_t>(kind.values)));
-  }
+void word_in_a_field(Case& c, Random& random, const Words& words) {
+  const Field& f = any_field(c, random);
+  const Words fitting = words_for(f, words);
+  if (!fitting.empty()) f.set(c, random.pick(std::span<const int64_t>(fitting)));
 }
 
 } // namespace
 
-Case mutate(const Case& parent, Random& random, const WordMutation& word) {
+Case mutate(const Case& parent, Random& random, const WordMutation& word, const Words& words) {
   Case c = parent;
   repair(c);                                                              // a parent may come from any bytes
   for (int moves = random.pick({1, 1, 1, 2, 2, 3}); moves > 0; --moves) { // few: a parent is worth keeping
     if (word && random.chance(12))
       word_from_engine(c, random, word);
+    else if (!words.empty() && random.chance(kWordsPercent))
+      random.chance(50) ? word_in_a_field(c, random, words) : draw_words(c, words, random);
     else
       apply_weighted(c, random);
     repair(c); // no move sees the wild values of another
   }
   bound_work(c);
-  if (random.chance(kIllegalPercent)) make_illegal(c, random);
+  if (random.chance(kContractPercent)) make_illegal(c, random);
   return c;
 }
 

@@ -3,6 +3,7 @@
 // illegal on purpose and must be refused with a reason.
 #pragma once
 #include "fuzz/case.hpp"
+#include "fuzz/dictionary.hpp"
 #include "fuzz/random.hpp"
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace mqalab {
 // thresholds.cpp reach a field.  Empty in tests.
 using WordMutation = std::function<uint64_t(uint64_t)>;
 
-Case mutate(const Case&, Random&, const WordMutation& word = {});
+Case mutate(const Case&, Random&, const WordMutation& word = {}, const Words& words = {});
 // Field groups from either parent, lengths with the shape they belong to.
 Case cross(const Case& mother, const Case& father, Random&);
 

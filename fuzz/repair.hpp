@@ -9,7 +9,8 @@ namespace mqalab {
 // simulator.
 int64_t work(const Case&);
 inline constexpr int64_t kUsualWork = 2'000'000;
-// What a case may cost: a crowd of sequences more, it would be none if it had to cost what others do.
+// What a case may cost: a crowd of sequences more, it would be none if it had to cost what others do; most
+// where workers are to be kept busy.
 int64_t usual_work(const Case&);
 
 // Everything at its default, and what the operation wants in its place where that is illegal.
@@ -24,6 +25,7 @@ void fit_lengths(Case&);
 void repair(Case&);
 // Halves the dearest axis until work(c) <= limit.
 void bound_work(Case&, int64_t limit);
-inline void bound_work(Case& c) { bound_work(c, usual_work(c)); }
+// The same for usual_work(c), which falls when a crowd shrinks to none.
+void bound_work(Case&);
 
 } // namespace mqalab

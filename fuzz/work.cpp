@@ -108,7 +108,10 @@ int64_t work(const Case& c) {
   return logits_work(c) + table_work(c) + pool_work(c) + extra;
 }
 
-int64_t usual_work(const Case& c) { return c.shape.batch < kCrowd ? kUsualWork : 3 * kUsualWork; }
+int64_t usual_work(const Case& c) {
+  if (c.shape.batch < kCrowd) return kUsualWork;
+  return c.config.variant == MQA_VARIANT_SCHEDULED ? 12 * kUsualWork : 3 * kUsualWork;
+}
 
 void bound_work(Case& c, int64_t limit) {
   for (int step = 0; step < 128 && work(c) > limit; ++step) {
@@ -116,6 +119,10 @@ void bound_work(Case& c, int64_t limit) {
     fit_lengths(c);
   }
   repair(c);
+}
+
+void bound_work(Case& c) {
+  for (int crowds = 0; crowds < 4 && work(c) > usual_work(c); ++crowds) bound_work(c, usual_work(c));
 }
 
 } // namespace mqalab
