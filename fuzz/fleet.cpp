@@ -28,7 +28,8 @@ Fleet::Fleet(const CampaignOptions& options) : options_(options), folder_(option
     std::filesystem::create_directories(seeds);
     Random random(options_.seed + static_cast<uint64_t>(number) * 0x10001u);
     for (int i = 0; i < kSeedCases; ++i) {
-      Case c = options_.fault ? generate_case(random, operation_of(*options_.fault)) : generate_case(random);
+      Case c =
+          options_.fault ? generate_case(random, operation_of(*options_.fault)) : generate_any_case(random);
       if (options_.fault) fit_fault(c, *options_.fault);
       const auto record = encode(c);
       write_whole(seeds / fmt::format("{:02}", i),

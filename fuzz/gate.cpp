@@ -99,8 +99,9 @@ private:
   // How soon the generator alone meets the fault; the witness has the last word on the verdict.
   void kill_with_generated(GateRow& row, const Fault& fault, std::string verdict, std::string lane) {
     Random random(options_.seed);
+    KernelWords words;
     for (int64_t i = 1; i <= options_.most_generated && !stopped(); ++i) {
-      Case c = generate_case(random, operation_of(fault));
+      Case c = generate_case(random, operation_of(fault), words.now());
       fit_fault(c, fault);
       if (!is_finding(check(row, c, &fault).verdict)) continue;
       if (is_finding(check_(c, nullptr).verdict))
@@ -137,7 +138,7 @@ private:
     row.passed = true;
     Random random(options_.seed);
     for (int64_t i = 0; i < options_.false_positive_cases && row.passed && !stopped(); ++i)
-      row.passed = spared(row, generate_case(random), nullptr);
+      row.passed = spared(row, generate_any_case(random), nullptr);
   }
 
   bool spared(GateRow& row, const Case& c, const Fault* control) {

@@ -48,6 +48,7 @@ struct Planner {
   Oracle oracle;
   const Fault* fault = nullptr;
   Guide guide = Guide::both;
+  KernelWords words;
   std::optional<StatusFile> status;
   std::unique_ptr<Journal> journal;
   std::map<std::string, int> recorded;
@@ -221,7 +222,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   using namespace mqalab;
   Random random(seed);
-  const size_t written = put(mutate(decode({data, size}), random, word_from_engine), data, max_size);
+  const size_t written =
+      put(mutate(decode({data, size}), random, word_from_engine, planner->words.now()), data, max_size);
   return written ? written : size;
 }
 
