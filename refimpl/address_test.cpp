@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <set>
 
 namespace mqalab {
 namespace {
@@ -50,6 +52,47 @@ TEST(AddressCode, GivesEverySlotOfALargePoolItsOwnCode) {
     seen[address.code(slot)] = true;
   }
   EXPECT_NE(address.code(0), 0u);
+}
+
+// What a row's logit of a slot is, with the query of one row and the weights of another.
+float mixed_logit(const AddressCode& address, int32_t query_row, int32_t weights_row, int64_t slot) {
+  double sum = 0;
+  for (int32_t h = 0; h < AddressCode::kDigits; ++h)
+    sum += AddressCode::digit(address.code(slot), address.picked_digit(0, query_row, h)) *
+           address.weight(0, weights_row, h);
+  return float(sum * AddressCode::scale(slot));
+}
+
+// Two codes may be a power of two apart while their scales make up for it, as 4 x 2 and 8 x 1 do: for a given
+// pair of slots in about one draw of 2^24.  Else a wrong address is a wrong bit pattern.
+TEST(AddressCode, GivesAnyTwoSlotsOfAnyRowOtherBits) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const AddressCode address(seed, 128);
+    const int32_t row = int32_t(seed % 11);
+    std::set<uint32_t> bits;
+    for (int64_t slot = 0; slot < 500; ++slot)
+      bits.insert(std::bit_cast<uint32_t>(mixed_logit(address, row, row, slot)));
+    EXPECT_EQ(bits.size(), 500u) << "seed " << seed;
+  }
+}
+
+// Turns count modulo 8, so no distance of rows is seen from every row of every case; at speed 2 half a turn,
+// 4 rows, is none.  A tile of 16 rows must be told from the next one as well.
+TEST(AddressCode, SeesTheQueryOrWeightsOfAnyOtherRowInMostCases) {
+  for (int32_t distance = 1; distance <= 32; ++distance) {
+    int all = 0, query_seen = 0, weights_seen = 0, both_seen = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed)
+      for (int32_t row = 0; row < 16; ++row, ++all) {
+        const AddressCode address(seed, 128);
+        const int32_t other = row + distance;
+        const float right = mixed_logit(address, row, row, 5);
+        query_seen += mixed_logit(address, other, row, 5) != right;
+        weights_seen += mixed_logit(address, row, other, 5) != right;
+        both_seen += mixed_logit(address, other, other, 5) != right;
+      }
+    for (const int seen : {query_seen, weights_seen, both_seen})
+      EXPECT_GT(seen, all * 6 / 10) << "distance " << distance;
+  }
 }
 
 TEST(AddressCode, SeesTheQueryOrWeightsOfTheNextRow) {
