@@ -13,7 +13,7 @@ AddressCode::AddressCode(uint64_t seed, int32_t head_dim) {
   for (int i = 0; i < kDigits; ++i) dims_[i] = i * share + int32_t(draw.at(1).below(share, i));
   shift_ = 1 + uint32_t(draw.at(2).below(kMask));
   sequence_step_ = 1 + 2 * int(draw.at(3).below(4));
-  tile_step_ = int(draw.at(5).below(8));
+  tile_step_ = 1 + 2 * int(draw.at(5).below(4));
   // Two different speeds: then query, weights and their difference each turn from row to row.
   static constexpr int speeds[][2] = {{1, 2}, {2, 1}, {1, 3}, {3, 1}, {2, 3}, {3, 2}};
   const auto& pair = speeds[draw.at(4).below(6)];
