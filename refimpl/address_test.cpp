@@ -79,7 +79,7 @@ TEST(AddressCode, GivesAnyTwoSlotsOfAnyRowOtherBits) {
 // Turns count modulo 8, so no distance of rows is seen from every row of every case; at speed 2 half a turn,
 // 4 rows, is none.  A tile of 16 rows must be told from the next one as well.
 TEST(AddressCode, SeesTheQueryOrWeightsOfAnyOtherRowInManyCases) {
-  for (int32_t distance = 1; distance <= 32; ++distance) {
+  for (const int32_t distance : {1, 2, 3, 4, 5, 6, 7, 8, 16, 32}) {
     int all = 0, query_seen = 0, weights_seen = 0, both_seen = 0;
     for (uint64_t seed = 1; seed <= 60; ++seed)
       for (int32_t row = 0; row < 16; ++row, ++all) {
