@@ -8,6 +8,8 @@
 namespace mqalab {
 namespace {
 
+constexpr double kMostlyOnce = 0.5, kChance = 0.01;
+
 bool is_evidence(float v) { return std::isfinite(v) && v != 0; }
 
 float scale_at(const Expected& due, int64_t row, int64_t column) {
@@ -34,6 +36,16 @@ ValueIndex::ValueIndex(const Expected& due, const Output& out) {
       if (is_evidence(value)) entries_.push_back({std::bit_cast<uint32_t>(value), row, column});
     }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.bits < b.bits; });
+  const size_t count = entries_.size();
+  size_t twice = 0;
+  for (size_t i = 0; i < count; ++i)
+    twice += (i > 0 && entries_[i - 1].bits == entries_[i].bits) ||
+             (i + 1 < count && entries_[i + 1].bits == entries_[i].bits);
+  if (count > 0) twice_ = static_cast<double>(twice) / static_cast<double>(count);
+}
+
+bool ValueIndex::is_more_than_chance(size_t found) const {
+  return twice_ <= kMostlyOnce && std::pow(twice_, static_cast<double>(found)) <= kChance;
 }
 
 std::optional<CellPlace> ValueIndex::find(const Deviation& d) const {

@@ -18,6 +18,9 @@ public:
   // Another cell with these bits: of the same row if there is one, else of the same column, else any.  Zeros,
   // NaNs and infinities are no evidence.
   std::optional<CellPlace> find(const Deviation&) const;
+  // Is it more than chance that so many wrong cells hold other cells' values?  Where every second right value
+  // occurs twice anyway, as small integers do in many cells, it is not.
+  bool is_more_than_chance(size_t found) const;
 
 private:
   struct Entry {
@@ -25,6 +28,7 @@ private:
     int64_t row, column;
   };
   std::vector<Entry> entries_;
+  double twice_ = 0; // share of the entries whose bits another one has, too
 };
 
 // With the address code: the physical slot whose logit the cell holds, or -1.

@@ -77,7 +77,8 @@ std::string word(const std::string& text) {
 } // namespace
 
 std::string finding_slug(const Signature& signature) {
-  const std::string identity = fmt::format("{}/{}", name(signature.verdict), signature.pattern);
+  const std::string identity =
+      fmt::format("{}/{}", name(signature.verdict), kind_of_pattern(signature.pattern));
   return fmt::format("{}-{:08x}", word(identity).substr(0, 48), fnv(identity));
 }
 
@@ -117,6 +118,7 @@ StoredFinding read_finding(const fs::path& folder) {
                   {"verdict", verdict.value("verdict", "")},
                   {"pattern", verdict.value("/signature/pattern"_json_pointer, "")},
                   {"region", verdict.value("/signature/region"_json_pointer, "")},
+                  {"configuration", verdict.value("/signature/configuration"_json_pointer, "")},
                   {"message", verdict.value("message", "")}};
   if (const auto found = from_line(line.dump())) stored.signature = found->signature;
   stored.message = verdict.value("message", "");

@@ -39,6 +39,7 @@ std::string to_line(const Found& found) {
                   {"verdict", name(found.signature.verdict)},
                   {"pattern", found.signature.pattern},
                   {"region", found.signature.region},
+                  {"configuration", found.signature.configuration},
                   {"message", found.message}};
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -50,7 +51,9 @@ std::optional<Found> from_line(const std::string& text) {
   const auto verdict = verdict_named(line.value("verdict", ""));
   if (!record || !verdict) return std::nullopt;
   return Found{
-      *record, {*verdict, line.value("pattern", ""), line.value("region", "")}, line.value("message", "")};
+      *record,
+      {*verdict, line.value("pattern", ""), line.value("region", ""), line.value("configuration", "")},
+      line.value("message", "")};
 }
 
 } // namespace mqalab

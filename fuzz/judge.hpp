@@ -19,6 +19,7 @@ struct Expected {
   std::span<const RowReference> rows; // of the output
   bool exact;                         // bitwise, or within the bound
   int32_t chunk_tokens;               // of the launched configuration; only names regions
+  int32_t splits = 1;                 // ... and these, too
 };
 
 // What one launch left: the watched cells, window after window, and how they were prefilled.

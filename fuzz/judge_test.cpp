@@ -166,7 +166,7 @@ TEST(Judge, TheNumericLaneSparesTheBoundAndNotMore) {
   d.put(0, 3, static_cast<float>(value + 3 * bound));
   v = d.verdict();
   EXPECT_EQ(v.verdict, VerdictClass::value);
-  EXPECT_EQ(v.signature.pattern, "small numeric");
+  EXPECT_EQ(v.signature.pattern, "small numeric, up to 8 bounds");
 }
 
 TEST(Judge, TheSignOfZeroIsFree) {

@@ -84,6 +84,7 @@ Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& op
     if (!forget_errors())
       return plain(VerdictClass::none, "none: the device reports an error before the launch");
     Verdict v = impl_->run_trial(c, fault, options);
+    v.signature.configuration = configuration_class(v.launched.config);
     if (v.verdict != VerdictClass::fault && v.verdict != VerdictClass::hang) return v;
     impl_->lost = !forget_errors();
     return impl_->lost ? after_a_fault(std::move(v)) : v;

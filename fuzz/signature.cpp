@@ -50,13 +50,22 @@ bool is_ratio(const Expected& due, const Deviation& d, double ratio) {
   return d.expected != 0 && std::abs(number(d) - ratio * d.expected) <= slack;
 }
 
+// A byte in e4m3fnuz is half of what it is in e4m3fn.
+std::string_view flavour_of(const Problem& p, double ratio) {
+  const double one = p.fp8 == MQA_E4M3FN ? 0.5 : 2;
+  return ratio == one         ? ", as the other FP8 flavour of q or k gives"
+         : ratio == one * one ? ", as the other FP8 flavour of q and k gives"
+                              : "";
+}
+
 std::string ratio_pattern(const Expected& due, const std::vector<Deviation>& sample) {
   const auto all_have = [&](double ratio) {
     return most(sample, [&](auto& d) { return is_ratio(due, d, ratio); });
   };
   for (int e = 1; e <= 8; ++e) {
-    if (all_have(std::ldexp(1.0, e))) return fmt::format("ratio {}", 1 << e);
-    if (all_have(std::ldexp(1.0, -e))) return fmt::format("ratio 1/{}", 1 << e);
+    const double up = std::ldexp(1.0, e), down = std::ldexp(1.0, -e);
+    if (all_have(up)) return fmt::format("ratio {}{}", 1 << e, flavour_of(due.problem, up));
+    if (all_have(down)) return fmt::format("ratio 1/{}{}", 1 << e, flavour_of(due.problem, down));
   }
   return all_have(-1) ? "negated" : "";
 }
@@ -67,38 +76,102 @@ bool is_some_power_of_two(const Deviation& d) {
   return d.expected != 0 && std::frexp(number(d) / d.expected, &exponent) == 0.5;
 }
 
-bool is_small(const Expected& due, const Deviation& d) {
-  const double error = std::abs(number(d) - d.expected);
-  return due.exact ? error <= std::ldexp(std::abs(d.expected), -6) : error <= 8 * d.bound;
+double error_of(const Deviation& d) { return std::abs(number(d) - d.expected); }
+bool is_within_bounds(const Deviation& d, double bounds) { return error_of(d) <= bounds * d.bound; }
+bool is_small(const Deviation& d) { return error_of(d) <= std::ldexp(std::abs(d.expected), -6); }
+
+// A drift past the bound, or fewer bits somewhere; "" for neither.
+std::string small_pattern(const Expected& due, const std::vector<Deviation>& sample) {
+  if (!due.exact && most(sample, [](auto& d) { return is_within_bounds(d, 8); }))
+    return "small numeric, up to 8 bounds";
+  if (!most(sample, is_small)) return "";
+  return due.exact ? "small numeric" : "small numeric, above 8 bounds";
+}
+
+// ---- displaced ----
+int64_t slot_due(const Problem& p, const Deviation& d) {
+  if (d.column < p.first(d.row) || d.column >= p.limit(d.row)) return -1;
+  return p.block_at(d.row, d.column) * int64_t{p.block_size} + d.column % p.block_size;
+}
+
+// The address code leaves no doubt.
+std::string slot_pattern(const Expected& due, const std::vector<Deviation>& sample) {
+  const Problem& p = due.problem;
+  if (!most(sample, [&](auto& d) { return slot_read(due, d) >= 0; })) return "";
+  if (p.block_size == 1) return "displaced slot";
+  const auto same = [&](auto part) {
+    return most(sample, [&](auto& d) { return part(slot_read(due, d)) == part(slot_due(p, d)); });
+  };
+  const int64_t size = p.block_size;
+  return same([&](int64_t slot) { return slot % size; })   ? "displaced slot, the same one of another block"
+         : same([&](int64_t slot) { return slot / size; }) ? "displaced slot, another one of the same block"
+                                                           : "displaced slot, of another block";
+}
+
+struct Move {
+  Deviation to;
+  CellPlace from;
+};
+template <class Predicate> bool most_moves(const std::vector<Move>& moves, Predicate holds) {
+  return 10 * static_cast<size_t>(std::ranges::count_if(moves, holds)) >= 9 * moves.size();
+}
+
+// How far, where it is the same everywhere; else whether the columns lie alike in their blocks.
+std::string column_move(const Problem& p, const std::vector<Move>& moves) {
+  const auto distance = [](const Move& m) { return m.from.column - m.to.column; };
+  const int64_t first = distance(moves.front());
+  if (moves.size() > 1 && most_moves(moves, [&](auto& m) { return distance(m) == first; }))
+    return fmt::format(", by {:+}", first);
+  const bool blocks =
+      p.block_size > 1 && most_moves(moves, [&](auto& m) { return distance(m) % p.block_size == 0; });
+  return blocks ? ", the same one of another block" : "";
 }
 
 std::string displaced_pattern(const Expected& due, const ValueIndex& index,
                               const std::vector<Deviation>& sample) {
-  if (most(sample, [&](auto& d) { return slot_read(due, d) >= 0; })) return "displaced slot";
-  size_t same_row = 0, same_column = 0, anywhere = 0;
+  const Problem& p = due.problem;
+  std::vector<Move> moves;
   for (const Deviation& d : sample)
-    if (const auto from = index.find(d))
-      ++anywhere, same_row += from->row == d.row,
-          same_column += from->column == d.column && from->row != d.row;
-  if (10 * anywhere < 9 * sample.size()) return "";
-  return 10 * same_row >= 9 * anywhere      ? "displaced column"
-         : 10 * same_column >= 9 * anywhere ? "displaced row"
-                                            : "displaced";
+    if (const auto from = index.find(d)) moves.push_back({d, *from});
+  if (10 * moves.size() < 9 * sample.size() || !index.is_more_than_chance(moves.size())) return "";
+  const auto same_column = [](const Move& m) { return m.from.column == m.to.column; };
+  if (most_moves(moves, [](auto& m) { return m.from.row == m.to.row; }))
+    return "displaced column" + column_move(p, moves);
+  const int64_t rows = std::max<int64_t>(p.rows(), 1);
+  if (is_per_head(p.op) &&
+      most_moves(moves, [&](auto& m) { return same_column(m) && m.from.row % rows == m.to.row % rows; }))
+    return "displaced head";
+  return most_moves(moves, same_column) ? "displaced row" : "displaced";
 }
 
+// The strongest evidence first: a decoded slot names one cell in 2^24, a common ratio every bit of every
+// cell; that wrong values occur elsewhere, too, may be an accident.
 std::string value_pattern(const Expected& due, const ValueIndex& index,
                           const std::vector<Deviation>& sample) {
   if (most(sample, [](auto& d) { return number(d) == 0; })) return "zero";
-  if (!due.exact && most(sample, [&](auto& d) { return is_small(due, d); })) return "small numeric";
+  if (auto slot = slot_pattern(due, sample); !slot.empty()) return slot;
+  if (auto small = small_pattern(due, sample); !small.empty() && !due.exact) return small;
   if (auto ratio = ratio_pattern(due, sample); !ratio.empty()) return ratio;
   if (auto displaced = displaced_pattern(due, index, sample); !displaced.empty()) return displaced;
   if (due.exact && most(sample, is_some_power_of_two)) return "scale";
-  return most(sample, [&](auto& d) { return is_small(due, d); }) ? "small numeric" : "garbage";
+  const auto small = small_pattern(due, sample);
+  return small.empty() ? "garbage" : small;
 }
 
 std::string touched_pattern(const ValueIndex& index, const std::vector<Deviation>& sample) {
-  return most(sample, [&](auto& d) { return index.find(d).has_value(); }) ? "displaced"
-                                                                          : class_pattern(sample);
+  const auto found = std::ranges::count_if(sample, [&](auto& d) { return index.find(d).has_value(); });
+  const auto count = static_cast<size_t>(found);
+  return 10 * count >= 9 * sample.size() && index.is_more_than_chance(count) ? "displaced"
+                                                                             : class_pattern(sample);
+}
+
+// "row 3 column 17", and the slot that lies there.
+std::string place_text(const Problem& p, const CellPlace& place) {
+  std::string text = fmt::format("{} column {}", row_text(p, place.row), place.column);
+  if (p.block_size > 1 && !is_per_head(p.op))
+    text += fmt::format(" (slot {} of block {})", place.column % p.block_size,
+                        p.block_at(place.row, place.column));
+  return text;
 }
 
 std::string note_of(const Expected& due, const ValueIndex& index, const Deviation& d) {
@@ -112,8 +185,7 @@ std::string note_of(const Expected& due, const ValueIndex& index, const Deviatio
     return fmt::format("slot {} of block {} instead of slot {} of block {}", slot % p.block_size, read,
                        d.column % p.block_size, wanted);
   }
-  if (const auto from = index.find(d))
-    return fmt::format("equals {} column {}", row_text(p, from->row), from->column);
+  if (const auto from = index.find(d)) return "equals " + place_text(p, *from);
   return d.promised ? "" : "must not be written";
 }
 
@@ -151,7 +223,7 @@ std::string pattern_of(const Expected& due, const Output& out, std::span<const D
 
 void explain(Verdict& v, const Expected& due, const Output& out, std::span<const Deviation> bad) {
   const ValueIndex index(due, out);
-  const Region region = region_of(due.problem, due.chunk_tokens, bad);
+  const Region region = region_of(due.problem, due.chunk_tokens, bad, due.splits);
   v.signature = {v.verdict, pattern_with(due, index, bad), region.name};
   for (const Deviation& d : bad.first(std::min(bad.size(), kShown)))
     v.first_bad.push_back({d.row, d.column, number(d), d.expected, d.bound, note_of(due, index, d)});

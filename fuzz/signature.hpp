@@ -6,7 +6,7 @@
 namespace mqalab {
 
 // How the bad cells are wrong: "untouched", "zero", "ratio 2", "displaced slot", "-inf where value",
-// "garbage", ...
+// "garbage", ...; behind a comma what explains it.
 std::string pattern_of(const Expected&, const Output&, std::span<const Deviation>);
 
 // "row 3", or "head 2 row 3" of per-head logits.
@@ -16,7 +16,7 @@ std::string row_text(const Problem&, int64_t output_row);
 struct Region {
   std::string name, detail;
 };
-Region region_of(const Problem&, int32_t chunk_tokens, std::span<const Deviation>);
+Region region_of(const Problem&, int32_t chunk_tokens, std::span<const Deviation>, int32_t splits = 1);
 
 // Fills in signature, first bad cells and message; deviations must not be empty.
 void explain(Verdict&, const Expected&, const Output&, std::span<const Deviation>);

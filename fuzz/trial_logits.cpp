@@ -67,7 +67,8 @@ public:
     const Policy policy = declared_policy(ran.choice.config.variant);
     const std::vector<RowReference> rows = reference(problem_, tensors_, policy);
     const Expected due{
-        problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k};
+        problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k,
+        ran.choice.config.split_kv};
     Verdict v = judge(due, {output_.watch(), cells, setup.salt, old_salts});
     const bool written_set_is_right = v.verdict == VerdictClass::ok ||
                                       v.verdict == VerdictClass::wrong_class ||
@@ -147,7 +148,7 @@ private:
 };
 
 void report_difference(Verdict& v, const Problem& p, const Cause& cause) {
-  const Region region = region_of(p, v.launched.config.chunk_k, cause.cells);
+  const Region region = region_of(p, v.launched.config.chunk_k, cause.cells, v.launched.config.split_kv);
   v.verdict = cause.verdict, v.signature = {cause.verdict, cause.pattern, region.name};
   v.cells_bad = static_cast<int64_t>(cause.cells.size());
   for (const Deviation& d : cause.cells) {

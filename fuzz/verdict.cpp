@@ -56,10 +56,25 @@ bool is_finding(VerdictClass v) {
   return v != VerdictClass::ok && v != VerdictClass::rejected && v != VerdictClass::none;
 }
 
-std::string Signature::text() const { return fmt::format("{} / {} / {}", name(verdict), pattern, region); }
+std::string Signature::text() const {
+  const std::string text = fmt::format("{} / {} / {}", name(verdict), pattern, region);
+  return configuration.empty() ? text : text + " / " + configuration;
+}
+
+std::string_view kind_of_pattern(std::string_view pattern) { return pattern.substr(0, pattern.find(',')); }
 
 bool same_bug(const Signature& a, const Signature& b) {
-  return a.verdict == b.verdict && a.pattern == b.pattern;
+  return a.verdict == b.verdict && kind_of_pattern(a.pattern) == kind_of_pattern(b.pattern);
+}
+
+std::string configuration_class(const mqa_config& c) {
+  const char* variant = mqa_variant_name(c.variant);
+  if (c.variant == MQA_VARIANT_AUTO || !variant) return "";
+  const char* chunk = c.chunk_k <= 64    ? "64"
+                      : c.chunk_k <= 128 ? "128"
+                      : c.chunk_k <= 256 ? "256"
+                                         : "above 256";
+  return fmt::format("{}, {}, chunk {}", variant, c.split_kv > 1 ? "several splits" : "one split", chunk);
 }
 
 std::string to_json(const Verdict& v, int indent) {
@@ -67,7 +82,10 @@ std::string to_json(const Verdict& v, int indent) {
   for (const BadCell& c : v.first_bad) cells.push_back(cell_json(c));
   const Json json{{"verdict", name(v.verdict)},
                   {"message", v.message},
-                  {"signature", {{"pattern", v.signature.pattern}, {"region", v.signature.region}}},
+                  {"signature",
+                   {{"pattern", v.signature.pattern},
+                    {"region", v.signature.region},
+                    {"configuration", v.signature.configuration}}},
                   {"first_bad", cells},
                   {"cells_checked", v.cells_checked},
                   {"cells_bad", v.cells_bad},
@@ -108,7 +126,9 @@ Verdict verdict_from(const Json& j) {
   if (word == kNames.end()) throw std::runtime_error("an unknown verdict class");
   v.verdict = static_cast<VerdictClass>(word - kNames.begin());
   v.message = j.at("message");
-  v.signature = {v.verdict, j.at("signature").at("pattern"), j.at("signature").at("region")};
+  const Json& signature = j.at("signature");
+  v.signature = {v.verdict, signature.at("pattern"), signature.at("region"),
+                 signature.value("configuration", "")};
   for (const Json& c : j.at("first_bad")) {
     const auto bits = static_cast<uint32_t>(std::stoul(c.at("got_bits").get<std::string>(), nullptr, 16));
     v.first_bad.push_back({c.at("row"), c.at("column"), std::bit_cast<float>(bits),

@@ -43,17 +43,27 @@ struct BadCell {
   std::string note; // "equals row 0 column 3", "slot 5 of block 0 instead of block 16384", ...
 };
 
-// What makes two findings the same bug (fuzzing.md, section 8).  The region carries no numbers, so that it
-// survives minimising as far as it can; same_bug() leaves it out, because in a small case "all" and "single"
-// are one.
+// What makes two findings the same bug (fuzzing.md, section 8).  Pattern and region are words of a fixed
+// list. What follows a comma in the pattern explains it and may change while a case shrinks: "ratio 2, as the
+// other FP8 flavour of q or k gives".
 struct Signature {
   VerdictClass verdict = VerdictClass::ok;
-  std::string pattern; // untouched, zero, ratio 2, displaced, -inf where value, small numeric, garbage, ...
-  std::string region;  // all, single, rows from, columns from, last chunk, last column, scattered, ...
+  std::string
+      pattern; // untouched, zero, ratio 2, displaced slot, -inf where value, small numeric, garbage, ...
+  std::string
+      region; // all, single, rows from, columns from, last chunk, split tail, periodic, scattered, ...
+  // Of what ran: "scheduled, several splits, chunk 128".  Empty: nothing did, or it has no configurations.
+  std::string configuration = {};
   auto operator<=>(const Signature&) const = default;
   std::string text() const;
 };
+// The same verdict class and pattern, without what explains the pattern.  The region is left out, because in
+// a small case "all" and "single" are one; the configuration is, because the minimiser brings it to its
+// default as long as the bug stays, and a bug of every configuration is one bug.
 bool same_bug(const Signature&, const Signature&);
+// The pattern up to its first comma.
+std::string_view kind_of_pattern(std::string_view pattern);
+std::string configuration_class(const mqa_config& launched);
 
 struct Verdict {
   VerdictClass verdict = VerdictClass::ok;
