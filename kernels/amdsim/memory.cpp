@@ -21,7 +21,7 @@ constexpr size_t alignment_bytes = 256;         // of a start, and of the distan
 constexpr size_t freed_kept = 512;              // freed allocations whose addresses stay inaccessible
 constexpr size_t cached_bytes_most = 128 << 10; // larger mappings give their pages back at once
 constexpr size_t cached_mappings_most = 512;
-constexpr size_t poisoned_bytes_most = 256 << 20; // larger allocations are sparse: filling would touch them
+constexpr size_t poisoned_bytes_most = 16 << 20; // larger allocations are sparse: filling would touch them
 
 std::map<uintptr_t, Alloc*>& allocs() {
   static auto* all =

@@ -25,10 +25,10 @@ inline u32 fmax16(u32 a, u32 b) {
 }
 inline u64 fmin64(u64 a, u64 b) { return fmm<u64, 1ull << 63, 0x7ffull << 52, 1ull << 51, false>(a, b); }
 inline u64 fmax64(u64 a, u64 b) { return fmm<u64, 1ull << 63, 0x7ffull << 52, 1ull << 51, true>(a, b); }
+inline bool is_nan(u32 x) { return (x & 0x7fffffff) > 0x7f800000; }
 inline u32 med32(u32 a, u32 b, u32 c) {
-  auto nan = [](u32 x) { return (x & 0x7fffffff) > 0x7f800000; };
   const u32 m = fmin32(fmin32(a, b), c), r = fmax32(fmin32(a, b), fmin32(fmax32(a, b), c));
-  return (nan(a) | nan(b) | nan(c)) ? m : r;
+  return (is_nan(a) | is_nan(b) | is_nan(c)) ? m : r;
 }
 inline u32 med16(u32 a, u32 b, u32 c) {
   auto nan = [](u32 x) { return (x & 0x7fff) > 0x7c00; };

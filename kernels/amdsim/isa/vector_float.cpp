@@ -25,6 +25,22 @@ void div_fmas_f32(u32* d, VArgs& g) {
   for (int l = 0; l < 64; l++) d[l] = asu(div_fmas(asf(g.a[l]), asf(g.b[l]), asf(g.c[l]), g.k >> l & 1));
 }
 
+// Numbers in order are whole numbers in order once the magnitudes of the negative ones are turned over.
+i32 ordered(u32 x) { return (i32)(x ^ (u32)((i32)x >> 31) >> 1); }
+void med3_f32(u32* d, VArgs& g) {
+  const u32 *pa = g.a, *pb = g.b, *pc = g.c;
+  u32 nans = 0;
+  LANES { nans |= is_nan(pa[l]) | is_nan(pb[l]) | is_nan(pc[l]); }
+  if (nans) {
+    for (int l = 0; l < 64; l++) d[l] = med32(pa[l], pb[l], pc[l]);
+    return;
+  }
+  LANES {
+    const i32 a = ordered(pa[l]), b = ordered(pb[l]), c = ordered(pc[l]);
+    d[l] = (u32)ordered((u32)std::max(std::min(a, b), std::min(std::max(a, b), c)));
+  }
+}
+
 // clang-format off: it takes a * b for a pointer, and would break rows up
 constexpr VOp table[] = {
     {"V_ADD_F32", "f:ff", FLOATS(a + b)},
@@ -40,7 +56,7 @@ constexpr VOp table[] = {
     {"V_MAX_F32", "f:ff", WORDS(fmax32(a, b))},
     {"V_MIN3_F32", "f:fff", WORDS(fmin32(fmin32(a, b), c))},
     {"V_MAX3_F32", "f:fff", WORDS(fmax32(fmax32(a, b), c))},
-    {"V_MED3_F32", "f:fff", WORDS(med32(a, b, c))},
+    {"V_MED3_F32", "f:fff", med3_f32},
     {"V_TRUNC_F32", "f:f", FLOATS(std::trunc(a))},
     {"V_CEIL_F32", "f:f", FLOATS(std::ceil(a))},
     {"V_FLOOR_F32", "f:f", FLOATS(std::floor(a))},
