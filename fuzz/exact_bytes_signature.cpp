@@ -8,7 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace mqalab {
 namespace {
@@ -36,13 +36,18 @@ uint32_t word_of(const DueBytes& due, size_t index) {
 float got_scale(const BadByte& b) { return std::bit_cast<float>(b.word); }
 float due_scale(const BadByte& b) { return std::bit_cast<float>(word_of(*b.due, 0)); }
 
-// The words that are due somewhere, without those that a plain fill would give as well.
-std::unordered_set<uint32_t> due_words(const ByteOutput& output) {
-  std::unordered_set<uint32_t> words;
+// The words that are due somewhere and where first, without those that a plain fill would give as well.
+struct DuePlace {
+  int64_t row;
+  int32_t column;
+};
+using DueWords = std::unordered_map<uint32_t, DuePlace>;
+DueWords due_words(const ByteOutput& output) {
+  DueWords words;
   for (const DueBytes& due : output.due)
     for (int32_t i = 0; i + 4 <= due.count; i += 4) {
       const uint32_t word = word_of(due, static_cast<size_t>(i));
-      if (word != (word & 0xff) * 0x01010101u) words.insert(word);
+      if (word != (word & 0xff) * 0x01010101u) words.try_emplace(word, DuePlace{due.row, due.column + i});
     }
   return words;
 }
@@ -65,20 +70,29 @@ bool is_neighbour(const BadByte& b) {
   return (b.got() & 0x80) == (b.expected() & 0x80) && std::abs(got - due) == 1;
 }
 
-std::string value_pattern(const ByteOutput& output, std::span<const BadByte> bad) {
+// All values twice or half as large: a code more or less in the exponent.  A byte in e4m3fnuz is half of what
+// it is in e4m3fn.
+std::string code_ratio(const Problem& p, const std::vector<BadByte>& sample) {
+  for (const int step : {8, -8})
+    if (most(sample, [&](auto& b) { return !is_scale(b) && int{b.got()} - int{b.expected()} == step; }))
+      return fmt::format("ratio {}{}", step > 0 ? "2" : "1/2",
+                         (step > 0) == (p.fp8 == MQA_E4M3FNUZ) ? ", as the other FP8 flavour gives" : "");
+  return "";
+}
+
+std::string value_pattern(const Problem& p, const DueWords& words, std::span<const BadByte> bad) {
   const std::vector<BadByte> sample = sample_of(bad);
-  const auto words = due_words(output);
   if (most(sample, [](auto& b) { return b.got() == 0; })) return "zero";
   if (most(sample, [&](auto& b) { return words.contains(b.word); })) return "displaced";
   if (std::all_of(bad.begin(), bad.end(), is_scale)) return scale_pattern(sample);
   if (std::any_of(bad.begin(), bad.end(), is_scale)) return "value byte and scale";
+  if (auto ratio = code_ratio(p, sample); !ratio.empty()) return ratio;
   return most(sample, is_neighbour) ? "neighbouring code" : "value byte";
 }
 
-std::string pattern_of_bytes(const ByteOutput& output, const ByteJudgement& j) {
-  if (j.verdict == VerdictClass::value) return value_pattern(output, j.bad);
+std::string pattern_of_bytes(const Problem& p, const DueWords& words, const ByteJudgement& j) {
+  if (j.verdict == VerdictClass::value) return value_pattern(p, words, j.bad);
   if (j.verdict != VerdictClass::touched) return std::string(name(j.verdict));
-  const auto words = due_words(output);
   return most(sample_of(j.bad), [&](auto& b) { return words.contains(b.word); }) ? "foreign slot" : "written";
 }
 
@@ -131,12 +145,17 @@ BadCell cell_of(const Problem& p, const ByteOutput& output, const BadByte& b) {
 } // namespace
 
 Verdict explain_bytes(const Problem& p, const ByteOutput& output, const ByteJudgement& j) {
+  const DueWords words = due_words(output);
   Verdict v;
   v.verdict = j.verdict, v.cells_checked = j.bytes_checked, v.cells_bad = j.bytes_bad;
-  v.signature = {j.verdict, pattern_of_bytes(output, j), region_of_bytes(p, output, j.bad)};
+  v.signature = {j.verdict, pattern_of_bytes(p, words, j), region_of_bytes(p, output, j.bad)};
   for (const BadByte& b : j.bad) {
     if (v.first_bad.size() == kShown) break;
-    const BadCell cell = cell_of(p, output, b);
+    BadCell cell = cell_of(p, output, b);
+    if (v.signature.pattern == "displaced" || v.signature.pattern == "foreign slot")
+      if (const auto from = words.find(b.word); from != words.end())
+        cell.note += fmt::format("{}holds what is due in row {} column {}", cell.note.empty() ? "" : "; ",
+                                 from->second.row, from->second.column);
     const bool seen = !v.first_bad.empty() && v.first_bad.back().row == cell.row &&
                       v.first_bad.back().column == cell.column;
     if (!seen) v.first_bad.push_back(cell); // a scale has four bytes

@@ -110,6 +110,21 @@ TEST(ExactBytesSignature, NamesWhatWasDone) {
   EXPECT_EQ(pattern_after([](Image& i) { i.bytes()[17] ^= 0xff; }), "written");
 }
 
+TEST(ExactBytesSignature, SaysWhoseBytesADisplacedRowHolds) {
+  const ByteOutput output = two_keys();
+  Image image(output);
+  std::memcpy(image.bytes(), image.bytes() + 18, 16);
+  const Verdict v = explain_bytes(two_rows(), output, image.judged(output));
+  EXPECT_THAT(v.first_bad.front().note, HasSubstr("holds what is due in row "));
+}
+TEST(ExactBytesSignature, NamesTheRatioThatTheOtherFlavourGives) {
+  const ByteOutput output = two_keys();
+  Image image(output);
+  for (int i = 0; i < 16; ++i) image.bytes()[i] -= 8;
+  EXPECT_EQ(explain_bytes(two_rows(), output, image.judged(output)).signature.pattern,
+            "ratio 1/2, as the other FP8 flavour gives");
+}
+
 // One scale, of row 0.
 ByteOutput one_scale(float scale) {
   ByteOutput out{"scales", {{0, 0, 16, 4, {}}}, watched_bytes(8, {})};
