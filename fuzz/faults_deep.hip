@@ -1,7 +1,8 @@
 // A planted fault behind four nested branches of the kernel.  Random cases meet all four at once every 12,000
-// or so; edge coverage of the machine code keeps each step.  It is the measure of whether that guidance
-// works: compare `mqalab fuzz
-// --fault deep_fast_path` with and without --no-coverage.
+// or so, cases that draw from the numbers in the kernel's compares (dictionary.hpp) every few hundred; edge
+// coverage of the machine code keeps each step.  It is the measure of whether that guidance works: compare
+// `mqalab fuzz --fault deep_fast_path` with and without --no-coverage, and with --guide none, which has no
+// numbers either.
 #include "fuzz/fault_table.hpp"
 
 namespace mqalab {

@@ -6,7 +6,7 @@
 namespace mqalab {
 namespace {
 
-constexpr int kWordsPercent = 20; // of the cases for a kernel that has words
+constexpr int kWordsPercent = 25; // of the cases for a kernel that has words
 
 // In percent.  Paged logits are what the others grow from, and what production runs most.
 struct Share {

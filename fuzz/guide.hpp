@@ -1,6 +1,7 @@
 // What libFuzzer is guided by, beside the host's compares: pairs of feature classes, edges of the simulated
-// machine code. Workers of one campaign differ in it: a corpus of pairs is large and dilutes the few inputs
-// that are about to get deeper into the kernel, so every other worker sees the edges only.
+// machine code; and, unless it is to be guided by none, the numbers of that code's compares (dictionary.hpp).
+// Workers of one campaign differ in it: a corpus of pairs is large and dilutes the few inputs that are about
+// to get deeper into the kernel, so every other worker sees the edges only.
 #pragma once
 #include <array>
 #include <cstdint>

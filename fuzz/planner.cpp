@@ -222,8 +222,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   using namespace mqalab;
   Random random(seed);
-  const size_t written =
-      put(mutate(decode({data, size}), random, word_from_engine, planner->words.now()), data, max_size);
+  const Words words = planner->guide == Guide::none ? Words{} : planner->words.now();
+  const size_t written = put(mutate(decode({data, size}), random, word_from_engine, words), data, max_size);
   return written ? written : size;
 }
 
