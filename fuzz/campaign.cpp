@@ -67,9 +67,11 @@ void claim_folder(const CampaignOptions& options) {
 class Campaign {
 public:
   explicit Campaign(const CampaignOptions& options)
-      : options_(options), triage_(
-                               options.out, fault_name(options), [this](const Case& c) { return check(c); },
-                               [this](const Case& c) { return check_apart(c); }, declared_policy()),
+      : options_(options),
+        triage_(
+            options.out, fault_name(options),
+            [this](const Case& c, const OracleOptions& options) { return check(c, options); },
+            [this](const Case& c, const OracleOptions&) { return check_apart(c); }, declared_policy()),
         fleet_(options) {}
 
   CampaignResult run() {
@@ -89,7 +91,9 @@ public:
   }
 
 private:
-  Verdict check(const Case& c) { return checker_(c, options_.fault); }
+  Verdict check(const Case& c, const OracleOptions& options = {}) {
+    return checker_(c, options_.fault, options);
+  }
 
   // In a process of its own, which may die of the case.
   Verdict check_apart(const Case& c) {

@@ -29,7 +29,7 @@ struct Folder {
 };
 
 // A judge without a kernel: rows past byte 2^31 are lost, contexts of 100 and more are wrong.
-Verdict judge(const Case& c) {
+Verdict judge(const Case& c, const OracleOptions& = {}) {
   Verdict verdict;
   if (longest_context(c) >= 100) verdict.signature = {VerdictClass::value, "garbage", "all"};
   if ((rows(c) - 1) * c.strides.logits * 4 >= int64_t{1} << 31)
@@ -103,7 +103,7 @@ TEST(Triage, AnotherStartGoesOnWhereTheFirstEnded) {
 
 TEST(Triage, SaysWhenAFailureDoesNotComeBack) {
   const Folder folder;
-  Triage triage(folder.path, "", [](const Case&) { return Verdict{}; }, judge, {});
+  Triage triage(folder.path, "", [](const Case&, const OracleOptions&) { return Verdict{}; }, judge, {});
   triage.add(lost_row(1));
   triage.settle({});
   ASSERT_EQ(read_findings(folder.path).size(), 1u) << "kept, and ranked down";

@@ -11,7 +11,7 @@ namespace mqalab {
 namespace {
 
 struct CheckOptions {
-  std::string path, config, fault;
+  std::string path, config, fault, relation = "drawn";
   int repeat = 1;
   bool json = false, contract = false;
 };
@@ -50,6 +50,20 @@ Case in_lab_limits(const std::string& path, const std::string& config) {
   return c;
 }
 
+OracleOptions relation_options(const std::string& wanted, const Case& c) {
+  const auto options = options_with_relations(wanted);
+  if (!options) {
+    std::string allowed = "drawn, none, all";
+    for (size_t i = 0; i < kRelations; ++i) allowed += fmt::format(", {}", name(static_cast<Relation>(i)));
+    throw CaseError(fmt::format("--relation is {}; allowed: {}", wanted, allowed));
+  }
+  if (options->relations != OracleOptions::Relations::named || !why_illegal(c).empty()) return *options;
+  if (const std::string why = why_no_partner(options->relation, c); !why.empty())
+    throw CaseError(fmt::format(
+        "--relation {} says nothing of this case: {}; allowed: another relation, or all", wanted, why));
+  return *options;
+}
+
 ExitCode check(const CheckOptions& o) {
   const Fault* fault = fault_named(o.fault);
   Case c;
@@ -57,7 +71,7 @@ ExitCode check(const CheckOptions& o) {
     c = in_lab_limits(o.path, o.config);
   else
     c = legal_case(o.path, o.config);
-  OracleOptions options;
+  OracleOptions options = relation_options(o.relation, c);
   options.repeats = o.repeat;
   Oracle oracle;
   const Verdict v = oracle.check(c, fault, options);
@@ -81,6 +95,8 @@ void add_check(CLI::App& app, ExitCode& code) {
       ->check(CLI::Range(1, 1000000));
   command->add_option("--fault", o->fault,
                       "a planted fault (`mqalab faults`) instead of the production kernel");
+  command->add_option("--relation", o->relation,
+                      "metamorphic relation to try: its name, all, none, or drawn from the case");
   command->add_flag("--contract", o->contract,
                     "the case may be illegal; then the library must refuse it cleanly");
   command->add_flag("--json", o->json, "the verdict as JSON");

@@ -8,14 +8,6 @@
 namespace mqalab {
 namespace {
 
-// Witnesses are read often and never change.
-const Case& witness_of(const Fault& fault) {
-  static std::map<std::string_view, Case> read;
-  const auto [entry, fresh] = read.try_emplace(fault.name);
-  if (fresh) entry->second = case_from_json(fault.witness, std::string(fault.name));
-  return entry->second;
-}
-
 // Faults of the matrix-unit kernels are built for head_dim 128 with staged queries, or for the scheduled
 // variant when the witness asks for it.
 void fit_matrix_instances(Case& c, const Case& witness) {
@@ -29,6 +21,14 @@ void fit_matrix_instances(Case& c, const Case& witness) {
 }
 
 } // namespace
+
+// Witnesses are read often and never change.
+const Case& witness_of(const Fault& fault) {
+  static std::map<std::string_view, Case> read;
+  const auto [entry, fresh] = read.try_emplace(fault.name);
+  if (fresh) entry->second = case_from_json(fault.witness, std::string(fault.name));
+  return entry->second;
+}
 
 Operation operation_of(const Fault& fault) { return witness_of(fault).op; }
 

@@ -8,6 +8,8 @@ namespace mqalab {
 
 // Brings a case to what the fault is built for, near where it was.
 void fit_fault(Case&, const Fault&);
+// The fault's witness, read once.  Not for several threads.
+const Case& witness_of(const Fault&);
 // The operation that a fault is planted in: its witness's.
 Operation operation_of(const Fault&);
 

@@ -1,6 +1,7 @@
 #include "fuzz/finding.hpp"
 #include "fuzz/disk.hpp"
 #include "fuzz/found.hpp"
+#include "fuzz/oracle.hpp"
 #include "fuzz/repro_data.hpp"
 
 #include <fmt/format.h>
@@ -38,11 +39,13 @@ json verdict_json(const Finding& finding) {
   return all;
 }
 
-std::string replay_script(const std::string& fault) {
+std::string replay_script(const std::string& fault, const Signature& signature) {
+  const OracleOptions options = options_for(signature);
+  const bool named = options.relations == OracleOptions::Relations::named;
   return fmt::format(
       "#!/bin/sh\n# exit 10: still there; 0: gone.  MQALAB: the program, when it is not on the PATH.\n"
-      "exec \"${{MQALAB:-mqalab}}\" check \"$(dirname \"$0\")/case.json\"{}\n",
-      fault.empty() ? "" : " --fault " + fault);
+      "exec \"${{MQALAB:-mqalab}}\" check \"$(dirname \"$0\")/case.json\"{}{}\n",
+      fault.empty() ? "" : " --fault " + fault, named ? " --relation " + relations_text(options) : "");
 }
 
 void make_executable(const fs::path& path) {
@@ -92,7 +95,7 @@ void write_finding(const fs::path& folder, const Finding& finding, const Policy&
     write_whole(part / "original.json", to_json(finding.original) + "\n");
     write_whole(part / "verdict.json",
                 verdict_json(finding).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
-    write_whole(part / "replay.sh", replay_script(finding.fault));
+    write_whole(part / "replay.sh", replay_script(finding.fault, finding.verdict.signature));
     make_executable(part / "replay.sh");
     write_programs(part, finding, policy);
     if (fs::exists(folder)) fs::rename(folder, part / "before"); // until the new one is in place

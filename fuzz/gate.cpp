@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 
 namespace mqalab {
 namespace {
 
+constexpr std::string_view kFalsePositives = "false-positives";
 using Clock = std::chrono::steady_clock;
 
 // Real hardware may trap where the simulated one reads on: a kill of another kind.
@@ -35,34 +37,50 @@ public:
   Run(const Checker& check, const GateOptions& options) : check_(check), options_(options) {}
 
   Gate run() {
-    const size_t all = faults().size() + must_pass_cases().size() + (options_.quick ? 0 : 1);
-    for (const Fault& fault : faults())
-      add(fault.kind == FaultKind::must_kill ? GateKind::must_kill : GateKind::must_survive, fault.name, all,
-          [&](GateRow& row) { fault.kind == FaultKind::must_kill ? kill(row, fault) : survive(row, fault); });
+    for (const Fault& fault : faults()) {
+      const bool must_kill = fault.kind == FaultKind::must_kill;
+      plan(must_kill ? GateKind::must_kill : GateKind::must_survive, must_kill ? "must-kill" : "must-survive",
+           fault.name, [&](GateRow& row) { must_kill ? kill(row, fault) : survive(row, fault); });
+    }
     for (const MustPass& odd : must_pass_cases())
-      add(GateKind::must_pass, odd.name, all,
-          [&](GateRow& row) { pass(row, case_from_json(odd.json, std::string(odd.name))); });
-    if (!options_.quick)
-      add(GateKind::must_pass, fmt::format("{} generated cases", options_.false_positive_cases), all,
-          [&](GateRow& row) { pass_generated(row); });
+      plan(GateKind::must_pass, "must-pass", odd.name,
+           [&](GateRow& row) { pass(row, case_from_json(odd.json, std::string(odd.name))); });
+    if (!options_.quick && options_.false_positive_cases > 0)
+      plan(GateKind::must_pass, kFalsePositives,
+           fmt::format("{} generated cases", options_.false_positive_cases),
+           [&](GateRow& row) { pass_generated(row); });
+    for (const Planned& planned : plan_) add(planned);
     return std::move(gate_);
   }
 
 private:
   bool stopped() const { return options_.stop && options_.stop(); }
 
-  template <class Body> void add(GateKind kind, std::string_view what, size_t all, Body body) {
+  struct Planned {
+    GateKind kind;
+    std::string name;
+    std::function<void(GateRow&)> body;
+  };
+
+  void plan(GateKind kind, std::string_view group, std::string_view what,
+            std::function<void(GateRow&)> body) {
+    const auto asked = [&](const std::string& only) { return only == group || only == what; };
+    if (options_.only.empty() || std::any_of(options_.only.begin(), options_.only.end(), asked))
+      plan_.push_back({kind, std::string(what), std::move(body)});
+  }
+
+  void add(const Planned& planned) {
     if (gate_.stopped || stopped()) {
       gate_.stopped = true;
       return;
     }
     GateRow row;
-    row.kind = kind, row.name = what;
+    row.kind = planned.kind, row.name = planned.name;
     const auto start = Clock::now();
-    body(row);
+    planned.body(row);
     row.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     gate_.rows.push_back(row);
-    if (options_.progress) options_.progress(row, gate_.rows.size(), all);
+    if (options_.progress) options_.progress(row, gate_.rows.size(), plan_.size());
   }
 
   Verdict check(GateRow& row, const Case& c, const Fault* fault) {
@@ -81,7 +99,7 @@ private:
       row.message = "only the simulator's LDS checker names this fault for certain";
       return;
     }
-    const Case witness = case_from_json(fault.witness, std::string(fault.name));
+    const Case& witness = witness_of(fault);
     if (const Verdict clean = check(row, witness, nullptr); clean.verdict != VerdictClass::ok) {
       row.message = "its witness fails on the production kernel: " + clean.message;
       return;
@@ -100,24 +118,26 @@ private:
   void kill_with_generated(GateRow& row, const Fault& fault, std::string verdict, std::string lane) {
     Random random(options_.seed);
     KernelWords words;
+    row.generated_asked = true;
     for (int64_t i = 1; i <= options_.most_generated && !stopped(); ++i) {
       Case c = generate_case(random, operation_of(fault), words.now());
       fit_fault(c, fault);
       if (!is_finding(check(row, c, &fault).verdict)) continue;
       if (is_finding(check_(c, nullptr).verdict))
         continue; // the production kernel fails, too: no merit of the fault's
-      row.generated_to_kill = i;
+      row.generated_to_kill = i, row.generated_verdict = row.verdict, row.generated_lane = row.lane;
       break;
     }
-    if (row.witness_killed)
-      row.verdict = verdict, row.lane = lane;
-    else if (row.generated_to_kill > 0)
-      row.passed = true;
+    if (row.witness_killed) row.verdict = verdict, row.lane = lane;
+    if (row.generated_to_kill > 0) return;
+    row.passed = false;
+    if (row.message.empty())
+      row.message = fmt::format("no generated case in {} kills it", options_.most_generated);
   }
 
   void survive(GateRow& row, const Fault& control) {
     row.expected = name(VerdictClass::ok);
-    row.passed = spared(row, case_from_json(control.witness, std::string(control.name)), &control);
+    row.passed = spared(row, witness_of(control), &control);
     Random random(options_.seed);
     for (int64_t i = 0; !options_.quick && row.passed && i < options_.survive_cases && !stopped(); ++i) {
       Case c = generate_case(random, operation_of(control));
@@ -135,10 +155,29 @@ private:
 
   void pass_generated(GateRow& row) {
     row.expected = name(VerdictClass::ok);
-    row.passed = true;
-    Random random(options_.seed);
-    for (int64_t i = 0; i < options_.false_positive_cases && row.passed && !stopped(); ++i)
-      row.passed = spared(row, generate_any_case(random), nullptr);
+    FalsePositiveOptions count;
+    count.cases = options_.false_positive_cases, count.seed = options_.seed;
+    count.shard = options_.shard, count.shards = options_.shards, count.jobs = options_.jobs;
+    count.stop = options_.stop, count.progress = options_.case_progress;
+    const auto new_checker = [&]() -> Checker {
+      if (options_.jobs <= 1) return check_;
+      return [own = std::make_shared<IsolatedOracle>()](const Case& c, const Fault* fault) {
+        return own->check(c, fault);
+      };
+    };
+    gate_.false_positives = count_false_positives(new_checker, count);
+    const FalsePositives& counted = *gate_.false_positives;
+    gate_.stopped = counted.stopped;
+    row.cases = counted.cases, row.op = "any", row.lane = "any";
+    row.verdict = name(counted.findings == 0 ? VerdictClass::ok : counted.kept.front().verdict);
+    row.passed = counted.findings == 0 && counted.cases > 0;
+    if (!row.passed)
+      row.message =
+          counted.kept.empty()
+              ? "no case in this shard"
+              : fmt::format("{}; case {}: {}; {}", text(counted), counted.kept.front().index,
+                            counted.kept.front().message,
+                            to_json(false_positive_case(options_.seed, counted.kept.front().index), -1));
   }
 
   bool spared(GateRow& row, const Case& c, const Fault* control) {
@@ -150,6 +189,7 @@ private:
 
   const Checker& check_;
   const GateOptions& options_;
+  std::vector<Planned> plan_;
   Gate gate_;
 };
 
@@ -166,13 +206,16 @@ bool Gate::passed() const {
          std::all_of(rows.begin(), rows.end(), [](const GateRow& row) { return row.passed || !row.judged; });
 }
 
-int64_t Gate::median_to_kill() const {
-  std::vector<int64_t> counts;
-  for (const GateRow& row : rows)
-    if (row.generated_to_kill > 0) counts.push_back(row.generated_to_kill);
-  if (counts.empty()) return 0;
-  std::nth_element(counts.begin(), counts.begin() + static_cast<long>(counts.size() / 2), counts.end());
-  return counts[counts.size() / 2];
+std::vector<std::string> unknown_rows(const std::vector<std::string>& only) {
+  std::vector<std::string> unknown;
+  for (const std::string& asked : only) {
+    const auto named = [&](const auto& row) { return row.name == asked; };
+    const bool known = asked == "must-kill" || asked == "must-survive" || asked == "must-pass" ||
+                       asked == kFalsePositives || std::ranges::any_of(faults(), named) ||
+                       std::ranges::any_of(must_pass_cases(), named);
+    if (!known) unknown.push_back(asked);
+  }
+  return unknown;
 }
 
 Gate run_gate(const Checker& check, const GateOptions& options) { return Run(check, options).run(); }

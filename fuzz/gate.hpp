@@ -2,9 +2,10 @@
 // the production kernel.  Must survive: controls that are not faults.  Its score is the measure of the
 // oracle.
 #pragma once
-#include "fuzz/isolated.hpp"
+#include "fuzz/false_positives.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@ struct GateRow {
   bool judged = true; // false: this device cannot judge the row; it neither passes nor fails
   bool witness_killed = false;
   int64_t generated_to_kill = 0; // generated cases until the first kill; 0: none, or not asked
-  int64_t cases = 0;             // checked in all
-  std::string verdict;           // of the deciding case
+  bool generated_asked = false;
+  std::string generated_verdict, generated_lane; // of that kill
+  int64_t cases = 0;                             // checked in all
+  std::string verdict;                           // of the deciding case
   std::string expected;
   std::string lane;    // of the deciding case
   std::string op;      // of the last case
@@ -35,15 +38,29 @@ struct GateOptions {
   int64_t survive_cases = 100;        // generated cases that every control must survive
   int64_t false_positive_cases = 300; // generated cases on the production kernel
   uint64_t seed = 1;
+  int64_t shard = 0, shards = 1; // of the generated cases on the production kernel
+  int jobs = 1;                  // processes for them; the other rows are one process's
+  std::vector<std::string> only; // kinds ("must-kill", "false-positives") or names of rows; empty: all
   std::function<void(const GateRow&, size_t done, size_t all)> progress;
+  std::function<void(int64_t done, int64_t all)> case_progress; // of the cases on the production kernel
   std::function<bool()> stop;
 };
 struct Gate {
   std::vector<GateRow> rows;
+  std::optional<FalsePositives> false_positives; // when they were counted
   bool stopped = false;
   bool passed() const;
-  int64_t median_to_kill() const; // over the faults that generated cases killed
 };
+
+// Generated cases until a kill, over the faults that generated cases killed; those that survived stand apart.
+struct CasesToKill {
+  std::string group; // "all", "verdict value", "lane exact"
+  int64_t killed = 0, survived = 0, median = 0, worst = 0;
+};
+// All, then by the verdict class that a fault must show, and by the lane of its first generated kill.
+std::vector<CasesToKill> cases_to_kill(const Gate&);
+// The names of `only` that are neither a kind nor a row.
+std::vector<std::string> unknown_rows(const std::vector<std::string>& only);
 Gate run_gate(const Checker&, const GateOptions&);
 
 std::string gate_table(const Gate&);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <memory>
 
@@ -15,16 +17,44 @@ namespace {
 struct Options {
   bool quick = false, json = false;
   int64_t cases = 2000;
+  int64_t false_positives = 300;
   uint64_t seed = 1;
+  int jobs = 1;
+  std::string shard = "0/1";
+  std::vector<std::string> only;
 };
 
+void read_shard(const std::string& text, GateOptions& options) {
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%" SCNd64 "/%" SCNd64 "%n", &options.shard, &options.shards, &end) != 2 ||
+      static_cast<size_t>(end) != text.size() || options.shard < 0 || options.shard >= options.shards)
+    throw UsageError(
+        fmt::format("--shard {}: no part of the cases; allowed: i/n with 0 <= i < n; try: 0/4", text));
+}
+
 ExitCode gate(const Options& o) {
+  if (const auto unknown = unknown_rows(o.only); !unknown.empty())
+    throw UsageError(
+        fmt::format("--only {}: no row of the gate; allowed: must-kill, must-pass, must-survive, "
+                    "false-positives or the name of a row; try: mqalab gate --quick lists them",
+                    unknown.front()));
   const StopSignal stop;
   Progress progress;
   GateOptions options;
   options.quick = o.quick;
   options.most_generated = o.cases;
+  options.false_positive_cases = o.false_positives;
   options.seed = o.seed;
+  options.jobs = o.jobs;
+  options.only = o.only;
+  read_shard(o.shard, options);
+  const auto start = std::chrono::steady_clock::now();
+  options.case_progress = [&](int64_t done, int64_t all) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    progress.show(
+        fmt::format("gate: {} of {} cases on the production kernel, {} left", done, all,
+                    span_text(seconds / static_cast<double>(done) * static_cast<double>(all - done))));
+  };
   options.stop = StopSignal::requested;
   options.progress = [&](const GateRow& row, size_t done, size_t all) {
     progress.show(fmt::format("gate: {} of {}, {} {}: {}", done, all, name(row.kind), row.name,
@@ -46,6 +76,17 @@ void add_gate(CLI::App& app, ExitCode& code) {
   command->add_flag("--quick", o->quick, "witnesses and odd cases only, without generated cases");
   command->add_option("--cases", o->cases, "generated cases at most until a fault must be found")
       ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--false-positives", o->false_positives,
+                   "generated cases on the production kernel, none of which may be a finding")
+      ->check(CLI::Range(0, 100000000));
+  command->add_option("--shard", o->shard,
+                      "i/n: only every n-th of these cases, from the i-th on; 0 <= i < n");
+  command->add_option("--jobs", o->jobs, "processes for these cases")->check(CLI::Range(1, 256));
+  command
+      ->add_option("--only", o->only,
+                   "rows: must-kill, must-pass, must-survive, false-positives or names, several with commas")
+      ->delimiter(',');
   command->add_option("--seed", o->seed, "of the generated cases");
   command->add_flag("--json", o->json, "the table as JSON");
   command->footer(

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace mqalab {
 namespace {
@@ -26,7 +27,38 @@ std::string score(const Gate& gate, GateKind kind, std::string_view verb) {
   return fmt::format("{} {} of {}", verb, good, all);
 }
 
+nlohmann::json counts(const FalsePositives& f) {
+  nlohmann::json kept = nlohmann::json::array();
+  for (const Accusation& a : f.kept)
+    kept.push_back({{"index", a.index}, {"verdict", name(a.verdict)}, {"message", a.message}});
+  return {{"cases", f.cases},     {"findings", f.findings},
+          {"refused", f.refused}, {"without_verdict", f.without_verdict},
+          {"seconds", f.seconds}, {"accusations", kept}};
+}
+
 } // namespace
+
+std::vector<CasesToKill> cases_to_kill(const Gate& gate) {
+  std::map<std::string, std::pair<std::vector<int64_t>, int64_t>> groups; // "all" sorts before the others
+  for (const GateRow& row : gate.rows) {
+    if (row.kind != GateKind::must_kill || !row.judged || !row.generated_asked) continue;
+    for (const std::string& group :
+         {std::string("all"), "verdict " + row.expected, "lane " + row.generated_lane}) {
+      if (row.generated_to_kill > 0)
+        groups[group].first.push_back(row.generated_to_kill);
+      else if (!group.starts_with("lane"))
+        ++groups[group].second;
+    }
+  }
+  std::vector<CasesToKill> result;
+  for (auto& [group, counted] : groups) {
+    auto& [counts, survived] = counted;
+    std::ranges::sort(counts);
+    result.push_back({group, static_cast<int64_t>(counts.size()), survived,
+                      counts.empty() ? 0 : counts[counts.size() / 2], counts.empty() ? 0 : counts.back()});
+  }
+  return result;
+}
 
 std::string gate_table(const Gate& gate) {
   std::string text = fmt::format("{:<12} {:<52} {:<26} {:<26} {:<10} {:<8} {:>8}\n", "", "what", "operation",
@@ -44,9 +76,12 @@ std::string gate_table(const Gate& gate) {
   text += fmt::format("{}; {}; {}; {} cases", score(gate, GateKind::must_kill, "killed"),
                       score(gate, GateKind::must_pass, "passed"),
                       score(gate, GateKind::must_survive, "controls spared"), cases);
-  if (const int64_t median = gate.median_to_kill())
-    text += fmt::format("; median {} generated cases to a kill", median);
-  return text + (gate.stopped ? "; stopped early\n" : gate.passed() ? "\n" : "; the gate is closed\n");
+  if (gate.false_positives) text += "; " + mqalab::text(*gate.false_positives);
+  for (const CasesToKill& g : cases_to_kill(gate))
+    text += fmt::format("\n  generated cases to a kill, {:<20} {:>4} faults, median {:>4}, worst {:>5}{}",
+                        g.group, g.killed, g.median, g.worst,
+                        g.survived ? fmt::format(", {} never", g.survived) : "");
+  return text + (gate.stopped ? "\nstopped early\n" : gate.passed() ? "\n" : "\nthe gate is closed\n");
 }
 
 std::string to_json(const Gate& gate, int indent) {
@@ -59,16 +94,26 @@ std::string to_json(const Gate& gate, int indent) {
                     {"judged", row.judged},
                     {"witness_killed", row.witness_killed},
                     {"generated_to_kill", row.generated_to_kill},
+                    {"generated_verdict", row.generated_verdict},
+                    {"generated_lane", row.generated_lane},
                     {"cases", row.cases},
                     {"verdict", row.verdict},
                     {"expected", row.expected},
                     {"lane", row.lane},
                     {"message", row.message},
                     {"seconds", row.seconds}});
-  const nlohmann::json all{{"passed", gate.passed()},
-                           {"stopped", gate.stopped},
-                           {"median_generated_to_kill", gate.median_to_kill()},
-                           {"rows", rows}};
+  nlohmann::json to_kill = nlohmann::json::array();
+  for (const CasesToKill& g : cases_to_kill(gate))
+    to_kill.push_back({{"group", g.group},
+                       {"killed", g.killed},
+                       {"survived", g.survived},
+                       {"median", g.median},
+                       {"worst", g.worst}});
+  nlohmann::json all{{"passed", gate.passed()},
+                     {"stopped", gate.stopped},
+                     {"generated_cases_to_kill", to_kill},
+                     {"rows", rows}};
+  if (gate.false_positives) all["false_positives"] = counts(*gate.false_positives);
   return all.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

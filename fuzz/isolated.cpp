@@ -48,7 +48,9 @@ Checker make_checker() {
 #else
   auto oracle = std::make_shared<IsolatedOracle>();
 #endif
-  return [oracle](const Case& c, const Fault* fault) { return oracle->check(c, fault); };
+  return [oracle](const Case& c, const Fault* fault, const OracleOptions& options) {
+    return oracle->check(c, fault, options);
+  };
 }
 
 IsolatedOracle::IsolatedOracle(std::string program, int timeout_seconds)
@@ -120,7 +122,7 @@ bool IsolatedOracle::receive(std::string& line, bool& late) {
   }
 }
 
-Verdict IsolatedOracle::check(const Case& c, const Fault* fault) {
+Verdict IsolatedOracle::check(const Case& c, const Fault* fault, const OracleOptions& options) {
   struct IgnorePipe { // a child that died must not take its parent along
     struct sigaction old;
     IgnorePipe() {
@@ -131,7 +133,8 @@ Verdict IsolatedOracle::check(const Case& c, const Fault* fault) {
     ~IgnorePipe() { sigaction(SIGPIPE, &old, nullptr); }
   } ignore_pipe;
   if (child_ <= 0) start();
-  const nlohmann::json request{{"fault", fault ? fault->name : ""}, {"case", to_json(c, -1)}};
+  const nlohmann::json request{
+      {"fault", fault ? fault->name : ""}, {"case", to_json(c, -1)}, {"relation", relations_text(options)}};
   std::string line;
   bool late = false;
   if (send(request.dump() + "\n") && receive(line, late)) {
@@ -159,7 +162,8 @@ void serve_checks(std::FILE* in, std::FILE* out) {
     const auto request = nlohmann::json::parse(text);
     const std::string name = request.at("fault");
     const Case c = case_from_json(request.at("case").get<std::string>(), "serve-checks");
-    const Verdict v = oracle.check(c, name.empty() ? nullptr : find_fault(name));
+    const auto options = options_with_relations(request.value("relation", "drawn"));
+    const Verdict v = oracle.check(c, name.empty() ? nullptr : find_fault(name), options.value());
     fmt::print(out, "{}\n", to_json(v, -1));
     std::fflush(out);
     if (oracle.device_lost()) break;

@@ -5,6 +5,7 @@
 #pragma once
 #include "fuzz/oracle.hpp"
 
+#include <concepts>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -13,7 +14,26 @@
 
 namespace mqalab {
 
-using Checker = std::function<Verdict(const Case&, const Fault*)>;
+// With options, or always with the oracle's defaults.
+class Checker {
+public:
+  using Function = std::function<Verdict(const Case&, const Fault*, const OracleOptions&)>;
+  template <class F>
+    requires std::invocable<F&, const Case&, const Fault*>
+  Checker(F check)
+      : check_([check = std::move(check)](const Case& c, const Fault* fault, const OracleOptions&) mutable {
+          return check(c, fault);
+        }) {}
+  template <class F>
+    requires std::invocable<F&, const Case&, const Fault*, const OracleOptions&>
+  Checker(F check) : check_(std::move(check)) {}
+  Verdict operator()(const Case& c, const Fault* fault, const OracleOptions& options = {}) const {
+    return check_(c, fault, options);
+  }
+
+private:
+  Function check_;
+};
 // The right one for this build's platform.
 Checker make_checker();
 
@@ -24,7 +44,8 @@ public:
   explicit IsolatedOracle(std::string program = "", int timeout_seconds = 120);
   ~IsolatedOracle();
   IsolatedOracle(const IsolatedOracle&) = delete;
-  Verdict check(const Case&, const Fault*);
+  // Of the options, the relations travel.
+  Verdict check(const Case&, const Fault*, const OracleOptions& = {});
 
 private:
   void start();
@@ -39,8 +60,8 @@ private:
   std::string pending_;
 };
 
-// The child's side: a line of JSON {"fault", "case"} in, a verdict on a line out, until the input ends or the
-// device is lost.
+// The child's side: a line of JSON {"fault", "case", "relation"} in, a verdict on a line out, until the input
+// ends or the device is lost.
 void serve_checks(std::FILE* in, std::FILE* out);
 
 } // namespace mqalab

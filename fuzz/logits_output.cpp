@@ -1,5 +1,7 @@
 #include "fuzz/logits_output.hpp"
 
+#include "fuzz/sentinel.hpp"
+
 #include <algorithm>
 
 namespace mqalab {
@@ -7,20 +9,27 @@ namespace mqalab {
 // A plane's prefill that comes through the sum must not pass for a prefill of the output.
 constexpr uint64_t kPlanesSalt = 0x706c616e;
 
-LogitsOutput::LogitsOutput(TrialMemory& memory, const Problem& p) : memory_(memory), problem_(p), watch_(p) {
+LogitsOutput::LogitsOutput(TrialMemory& memory, const Problem& p)
+    : LogitsOutput(memory.inputs, memory.outputs, p) {}
+
+LogitsOutput::LogitsOutput(DeviceInputs& inputs, std::array<GuardedWords, 2>& outputs, const Problem& p,
+                           int64_t base_shift)
+    : inputs_(inputs), outputs_(outputs), problem_(p), base_shift_(base_shift), watch_(p),
+      windows_(watch_.windows) {
+  for (Window& w : windows_) w.begin += base_shift, w.end += base_shift;
   if (p.op != Operation::head_sum) return;
   planes_problem_ = p, planes_problem_->op = Operation::per_head_logits;
   planes_watch_.emplace(*planes_problem_);
 }
 
 void LogitsOutput::prefill(uint64_t salt) {
-  logits().resize(logits_bytes(problem_) / 4);
-  logits().prefill(watch_.windows, salt);
+  logits().resize(base_shift_ + logits_bytes(problem_) / 4);
+  logits().prefill(windows_, salt);
   prefill_planes(salt);
 }
 
 void LogitsOutput::prefill_all(uint32_t word) {
-  logits().resize(logits_bytes(problem_) / 4);
+  logits().resize(base_shift_ + logits_bytes(problem_) / 4);
   logits().prefill_all(word);
   prefill_planes(0);
 }
@@ -31,17 +40,22 @@ void LogitsOutput::prefill_planes(uint64_t salt) {
   planes().prefill(planes_watch_->windows, salt ^ kPlanesSalt);
 }
 
+void LogitsOutput::read(std::vector<uint32_t>& cells) const { outputs_[0].read(windows_, cells); }
+uint32_t LogitsOutput::prefilled(uint64_t salt, int64_t element) const {
+  return sentinel(salt, element + base_shift_);
+}
+
 LaunchResult LogitsOutput::launch(const mqa_config& config, const Fault* fault) {
-  const DeviceInputs& in = memory_.inputs;
+  const DeviceInputs& in = inputs_;
   if (problem_.op == Operation::prefill_logits)
-    return mqalab::launch(in.prefill_args(problem_, logits().floats()), config, fault);
+    return mqalab::launch(in.prefill_args(problem_, first_logit()), config, fault);
   if (has_planes()) return launch_head_sum(config, fault);
-  return mqalab::launch(problem_.op, in.args(problem_, logits().floats()), config, fault);
+  return mqalab::launch(problem_.op, in.args(problem_, first_logit()), config, fault);
 }
 
 LaunchResult LogitsOutput::launch_head_sum(const mqa_config& config, const Fault* fault) {
   const bool in_first_step = fault && fault->launch.logits;
-  const mqa_paged_logits_args args = memory_.inputs.args(*planes_problem_, planes().floats());
+  const mqa_paged_logits_args args = inputs_.args(*planes_problem_, planes().floats());
   const LaunchResult made =
       mqalab::launch(Operation::per_head_logits, args, config, in_first_step ? fault : nullptr);
   if (made.status != VerdictClass::ok) return made;
@@ -57,7 +71,7 @@ mqa_head_sum_args LogitsOutput::sum_args() {
   a.per_head = planes().floats();
   a.stride_head = std::max<int64_t>(1, planes_problem_->logits_stride_head),
   a.stride_row = planes_problem_->logits_stride;
-  a.sums = logits().floats(), a.sums_stride = problem_.logits_stride;
+  a.sums = first_logit(), a.sums_stride = problem_.logits_stride;
   return a;
 }
 

@@ -12,28 +12,37 @@ namespace mqalab {
 class LogitsOutput {
 public:
   LogitsOutput(TrialMemory&, const Problem&);
+  // The logits start `base_shift` elements into the buffer.
+  LogitsOutput(DeviceInputs&, std::array<GuardedWords, 2>& outputs, const Problem&, int64_t base_shift = 0);
 
   const Watch& watch() const { return watch_; }
-  GuardedWords& logits() { return memory_.outputs[0]; }
+  GuardedWords& logits() { return outputs_[0]; }
   // A head sum has two steps: planes by mqa_per_head_logits, then mqa_head_sum over them.
   bool has_planes() const { return planes_problem_.has_value(); }
-  GuardedWords& planes() { return memory_.outputs[1]; }
+  GuardedWords& planes() { return outputs_[1]; }
 
   // Watched cells hold sentinels.
   void prefill(uint64_t salt);
   // All cells hold `word`.
   void prefill_all(uint32_t word);
+  // The watched cells; and what a cell that was not written holds.
+  void read(std::vector<uint32_t>& cells) const;
+  uint32_t prefilled(uint64_t salt, int64_t element) const;
   // Over the inputs in memory.  A fault stands in for the step that it is planted in.
   LaunchResult launch(const mqa_config&, const Fault*);
 
 private:
+  float* first_logit() { return logits().floats() + base_shift_; }
   void prefill_planes(uint64_t salt);
   LaunchResult launch_head_sum(const mqa_config&, const Fault*);
   mqa_head_sum_args sum_args();
 
-  TrialMemory& memory_;
+  DeviceInputs& inputs_;
+  std::array<GuardedWords, 2>& outputs_;
   const Problem& problem_;
+  int64_t base_shift_;
   Watch watch_;
+  std::vector<Window> windows_; // watch_, in words of the buffer
   std::optional<Problem> planes_problem_;
   std::optional<Watch> planes_watch_;
 };

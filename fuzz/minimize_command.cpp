@@ -60,7 +60,8 @@ ExitCode minimize_case(const Options& o) {
   }
   const StopSignal stop;
   Progress progress;
-  const auto check = [&](const Case& c) { return oracle.check(c, fault); };
+  const OracleOptions asked = options_for(first.signature);
+  const auto check = [&](const Case& c) { return oracle.check(c, fault, asked); };
   const SameBug same = [&](const Case& c) { return same_bug(check(c).signature, first.signature); };
   MinimizeOptions options;
   options.most_checks = o.checks;
@@ -73,7 +74,7 @@ ExitCode minimize_case(const Options& o) {
   const Law law = find_law(result.smallest, observing(check, first.signature), options);
   progress.done();
   if (!o.out.empty()) write_whole(o.out, to_json(result.smallest) + "\n");
-  report(o, result, law, oracle.check(result.smallest, fault));
+  report(o, result, law, check(result.smallest));
   return ExitCode::findings;
 }
 

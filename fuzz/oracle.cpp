@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
 
 namespace mqalab {
@@ -41,6 +43,34 @@ uint64_t TrialMemory::fresh_salt() { return splitmix(0x6d71616c6162ull, ++launch
 void TrialMemory::retire(uint64_t salt) {
   old_salts.push_front(salt);
   if (old_salts.size() > 8) old_salts.pop_back();
+}
+
+namespace {
+constexpr std::array<std::string_view, 3> kSets{"drawn", "none", "all"}; // in the order of Relations
+} // namespace
+
+std::string relations_text(const OracleOptions& o) {
+  if (o.relations == OracleOptions::Relations::named) return std::string(name(o.relation));
+  return std::string(kSets[static_cast<size_t>(o.relations)]);
+}
+
+std::optional<OracleOptions> options_with_relations(std::string_view text) {
+  OracleOptions options;
+  if (const auto it = std::ranges::find(kSets, text); it != kSets.end()) {
+    options.relations = static_cast<OracleOptions::Relations>(it - kSets.begin());
+    return options;
+  }
+  const auto relation = relation_named(text);
+  if (!relation) return {};
+  options.relations = OracleOptions::Relations::named, options.relation = *relation;
+  return options;
+}
+
+OracleOptions options_for(const Signature& wanted) {
+  constexpr std::string_view kPrefix = "relation ";
+  const std::string_view pattern = wanted.pattern;
+  if (wanted.verdict != VerdictClass::relation || !pattern.starts_with(kPrefix)) return {};
+  return options_with_relations(pattern.substr(kPrefix.size())).value_or(OracleOptions{});
 }
 
 struct Oracle::Impl {

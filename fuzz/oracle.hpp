@@ -29,6 +29,12 @@ struct OracleOptions {
   Relation relation = Relation::rename_blocks; // when named
 };
 
+// Those that reproduce a finding: a shrunk case would draw another relation than the one that failed.
+OracleOptions options_for(const Signature& wanted);
+// drawn, none, all or a relation's name; nothing for another word.
+std::string relations_text(const OracleOptions&);
+std::optional<OracleOptions> options_with_relations(std::string_view text);
+
 // Owns the device side; one per process and thread.
 class Oracle {
 public:

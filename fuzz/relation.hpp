@@ -8,7 +8,7 @@
 #include "refimpl/generate.hpp"
 
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,11 +30,9 @@ enum class Relation : uint8_t {
   weights_negated, // logits negated
   both_negated,    // queries and keys negated: the same logits
   other_layout,    // planar against shuffled, equal content
-  heads_permuted,  // exact lane only
-  under_load,      // beside another stream that keeps the device busy
-  graph_replay     // captured once, replayed twice
+  heads_permuted   // exact lane only
 };
-inline constexpr size_t kRelations = static_cast<size_t>(Relation::graph_replay) + 1;
+inline constexpr size_t kRelations = static_cast<size_t>(Relation::heads_permuted) + 1;
 std::string_view name(Relation);
 std::optional<Relation> relation_named(std::string_view);
 
@@ -44,15 +42,11 @@ struct RowPair {
   int64_t begin = 0, end = 0;
 };
 
-// How the partner is started.
-enum class Manner : uint8_t { plain, under_load, graph };
-
 // One other launch.
 struct Partner {
   Problem problem;
   Tensors tensors;
   mqa_config config{0, 0, 0, 0};
-  Manner manner = Manner::plain;
   std::vector<RowPair> rows;
   double factor = 1; // their value = factor * ours, to the bit; a power of two, or the negative of one
   int64_t base_shift_elements = 0; // the partner's logits start so many elements later
@@ -61,8 +55,9 @@ struct Partner {
 // Why the relation says nothing of this case; empty: it does.  The numeric lane has those that hold bitwise
 // by construction of the kernels, the special lane those that do not touch values.
 std::string why_no_partner(Relation, const Case&);
-// All launches that together cover what the relation is about: one, or two for batch_split.  Precondition: no
-// reason against it.  `launched`: of the first launch, nothing automatic.
+// All launches that together cover what the relation is about: one, or two for batch_split.  None where the
+// data forbid it: a number that would over- or underflow.  Precondition: no reason against it.  `launched`:
+// of the first launch, nothing automatic.
 std::vector<Partner> partners(Relation, const Case&, const Problem&, const Tensors&,
                               const mqa_config& launched, Random&);
 

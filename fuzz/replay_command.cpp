@@ -29,7 +29,8 @@ ExitCode replay(const std::string& path) {
   Oracle oracle;
   int still = 0;
   for (const StoredFinding& finding : findings) {
-    const Verdict verdict = oracle.check(finding.minimal, fault_named(finding.fault));
+    const Verdict verdict =
+        oracle.check(finding.minimal, fault_named(finding.fault), options_for(finding.signature));
     const bool same = same_bug(verdict.signature, finding.signature);
     still += is_finding(verdict.verdict);
     fmt::print("{}: {}\n", finding.folder.string(),

@@ -86,8 +86,11 @@ void Triage::settle(const MinimizeOptions& options) {
 void Triage::settle(Bucket& bucket, const MinimizeOptions& options) {
   Finding& finding = bucket.finding;
   const Signature wanted = finding.verdict.signature;
-  const Checker& check =
-      wanted.pattern == kProcessDied || wanted.verdict == VerdictClass::hang ? apart_ : check_;
+  const OracleOptions asked = options_for(wanted);
+  const auto check = [&](const Case& c) {
+    const bool may_die = wanted.pattern == kProcessDied || wanted.verdict == VerdictClass::hang;
+    return (may_die ? apart_ : check_)(c, asked);
+  };
   const auto same = [&](const Case& c) { return same_bug(check(c).signature, wanted); };
   if (!same(finding.original)) {
     finding.minimized = "no: it did not fail again when it was run once more";

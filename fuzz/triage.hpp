@@ -3,6 +3,7 @@
 #pragma once
 #include "fuzz/finding.hpp"
 #include "fuzz/found.hpp"
+#include "fuzz/oracle.hpp"
 
 #include <functional>
 #include <map>
@@ -22,7 +23,7 @@ struct Bucket {
 
 class Triage {
 public:
-  using Checker = std::function<Verdict(const Case&)>; // never throws for a legal case
+  using Checker = std::function<Verdict(const Case&, const OracleOptions&)>; // never throws for a legal case
   // Takes up the findings that the folder already holds.
   // `apart` checks in a process of its own, which may die.
   Triage(std::filesystem::path campaign, std::string fault, Checker check, Checker apart, Policy);

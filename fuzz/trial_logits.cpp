@@ -3,6 +3,7 @@
 // it does not are more launches spent on telling the causes apart.
 #include "fuzz/judge.hpp"
 #include "fuzz/logits_output.hpp"
+#include "fuzz/relation_trial.hpp"
 #include "fuzz/relaunch.hpp"
 #include "fuzz/signature.hpp"
 #include "fuzz/trials.hpp"
@@ -59,16 +60,20 @@ public:
     output_.prefill(setup.salt);
     apply_stress(stress(setup));
     const LaunchResult result = output_.launch(case_.config, fault_);
-    if (result.status == VerdictClass::ok) output_.logits().read(output_.watch().windows, cells);
+    if (result.status == VerdictClass::ok) output_.read(cells);
     return result;
   }
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
                       const std::vector<uint64_t>& old_salts) {
     const Policy policy = declared_policy(ran.choice.config.variant);
     const std::vector<RowReference> rows = reference(problem_, tensors_, policy);
-    const Expected due{
-        problem_, case_.data, tensors_, rows, is_exact(problem_, case_.data), ran.choice.config.chunk_k,
-        ran.choice.config.split_kv};
+    const Expected due{problem_,
+                       case_.data,
+                       tensors_,
+                       rows,
+                       is_exact(problem_, case_.data),
+                       ran.choice.config.chunk_k,
+                       ran.choice.config.split_kv};
     Verdict v = judge(due, {output_.watch(), cells, setup.salt, old_salts});
     const bool written_set_is_right = v.verdict == VerdictClass::ok ||
                                       v.verdict == VerdictClass::wrong_class ||
@@ -88,6 +93,7 @@ public:
     return differences(problem_, a, b);
   }
   const Problem& problem() const { return problem_; }
+  const Tensors& tensors() const { return tensors_; }
 
 private:
   // The LDS checker finds the same in every order, so the launch that keeps the order pays for it.
@@ -188,6 +194,12 @@ Verdict try_logits(TrialMemory& memory, const Case& c, const Fault* fault, const
     if (seen.empty()) continue;
     report_difference(v, trial.problem(), cause_of(first, next, std::move(seen), differs));
     return v;
+  }
+  const Output ours = trial.output(first, cells);
+  for (const Relation r : relations_to_try(c, options)) {
+    if (v.verdict != VerdictClass::ok) break;
+    try_relation(memory, r,
+                 {c, fault, trial.problem(), trial.tensors(), ours, most_instructions(trial.problem())}, v);
   }
   return v;
 }

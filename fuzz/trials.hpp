@@ -14,6 +14,8 @@ namespace mqalab {
 struct TrialMemory {
   DeviceInputs inputs;
   std::array<GuardedWords, 2> outputs;
+  DeviceInputs partner_inputs; // of a metamorphic partner, beside the first launch's
+  std::array<GuardedWords, 2> partner_outputs;
   std::array<DeviceBuffer, 6> buffers;
   std::deque<uint64_t> old_salts; // of earlier launches, the newest first: how stale output is told
   uint64_t launches = 0;
