@@ -40,11 +40,12 @@ public:
     for (const Fault& fault : faults()) {
       const bool must_kill = fault.kind == FaultKind::must_kill;
       plan(must_kill ? GateKind::must_kill : GateKind::must_survive, must_kill ? "must-kill" : "must-survive",
-           fault.name, [&](GateRow& row) { must_kill ? kill(row, fault) : survive(row, fault); });
+           fault.name,
+           [this, must_kill, &fault](GateRow& row) { must_kill ? kill(row, fault) : survive(row, fault); });
     }
     for (const MustPass& odd : must_pass_cases())
       plan(GateKind::must_pass, "must-pass", odd.name,
-           [&](GateRow& row) { pass(row, case_from_json(odd.json, std::string(odd.name))); });
+           [this, &odd](GateRow& row) { pass(row, case_from_json(odd.json, std::string(odd.name))); });
     if (!options_.quick && options_.false_positive_cases > 0)
       plan(GateKind::must_pass, kFalsePositives,
            fmt::format("{} generated cases", options_.false_positive_cases),
