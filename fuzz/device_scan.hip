@@ -12,16 +12,27 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int64_t kWords_per_thread = 16; // before more blocks are worth it
-constexpr int64_t kMost_blocks = 4096;
 
 __device__ uint32_t pattern_at(SentinelPattern p, int64_t i) { return sentinel(p.salt, p.first_element + i); }
 __device__ uint32_t pattern_at(ConstantPattern p, int64_t) { return p.word; }
 
-// A thread's share goes into the result at once, and only where there is something to tell.
-__device__ void add(ScanTotals* totals, const ScanTotals& mine) {
-  if (mine.count == 0) return;
-  atomicAdd(&totals->count, mine.count);
-  atomicMin(&totals->first, mine.first);
+// Adds the threads of a block in its LDS: no atomics, so a pass asks nothing of a device but loads and
+// stores.
+__device__ void add(ScanTotals* of_blocks, const ScanTotals& mine) {
+  __shared__ unsigned long long counts[kThreads], firsts[kThreads];
+  const uint32_t t = threadIdx.x;
+  counts[t] = mine.count, firsts[t] = mine.first;
+  __syncthreads();
+  for (uint32_t half = kThreads / 2; half > 0; half /= 2) {
+    if (t < half) {
+      counts[t] += counts[t + half];
+      if (firsts[t + half] < firsts[t]) firsts[t] = firsts[t + half];
+    }
+    __syncthreads();
+  }
+  if (t != 0) return;
+  ScanTotals& all = of_blocks[static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x];
+  all.count = counts[0], all.first = firsts[0];
 }
 __device__ void see(ScanTotals& mine, int64_t element) {
   const auto e = static_cast<unsigned long long>(element);
@@ -35,12 +46,12 @@ template <class Pattern> __global__ void prefill(Words w, Pattern pattern) {
     w.words[i] = pattern_at(pattern, i);
 }
 
-template <class Pattern> __global__ void scan(Words w, Pattern pattern, bool equal, ScanTotals* totals) {
+template <class Pattern> __global__ void scan(Words w, Pattern pattern, bool equal, ScanTotals* of_blocks) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   ScanTotals mine;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < w.count; i += step)
     if ((w.words[i] == pattern_at(pattern, i)) == equal) see(mine, i);
-  add(totals, mine);
+  add(of_blocks, mine);
 }
 
 // In double, where a float times a power of two is exact.
@@ -50,7 +61,7 @@ __device__ bool agree(float ours, float theirs, double factor) {
 }
 
 __global__ void compare(const float* ours, const float* theirs, const RowsToCompare* rows, int64_t count,
-                        double factor, ScanTotals* totals) {
+                        double factor, ScanTotals* of_blocks) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   ScanTotals mine;
   for (int64_t r = blockIdx.y; r < count; r += gridDim.y) {
@@ -58,7 +69,7 @@ __global__ void compare(const float* ours, const float* theirs, const RowsToComp
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < row.columns; i += step)
       if (!agree(ours[row.ours + i], theirs[row.theirs + i], factor)) see(mine, row.ours + i);
   }
-  add(totals, mine);
+  add(of_blocks, mine);
 }
 
 uint32_t blocks_for(int64_t words, int64_t most) {
@@ -67,11 +78,14 @@ uint32_t blocks_for(int64_t words, int64_t most) {
 }
 
 template <class Pattern> hipError_t start_prefill(Words w, Pattern pattern) {
-  prefill<<<dim3(blocks_for(w.count, kMost_blocks)), dim3(kThreads), 0, nullptr>>>(w, pattern);
+  prefill<<<dim3(blocks_for(w.count, kMostScanBlocks)), dim3(kThreads), 0, nullptr>>>(w, pattern);
   return hipGetLastError();
 }
-template <class Pattern> hipError_t start_scan(Words w, Pattern pattern, bool equal, ScanTotals* totals) {
-  scan<<<dim3(blocks_for(w.count, kMost_blocks)), dim3(kThreads), 0, nullptr>>>(w, pattern, equal, totals);
+template <class Pattern>
+hipError_t start_scan(Words w, Pattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
+  const dim3 grid(blocks_for(w.count, kMostScanBlocks));
+  *blocks = grid.x;
+  scan<<<grid, dim3(kThreads), 0, nullptr>>>(w, pattern, equal, of_blocks);
   return hipGetLastError();
 }
 
@@ -79,18 +93,19 @@ template <class Pattern> hipError_t start_scan(Words w, Pattern pattern, bool eq
 
 hipError_t launch_prefill(Words w, SentinelPattern pattern) { return start_prefill(w, pattern); }
 hipError_t launch_prefill(Words w, ConstantPattern pattern) { return start_prefill(w, pattern); }
-hipError_t launch_scan(Words w, SentinelPattern pattern, bool equal, ScanTotals* totals) {
-  return start_scan(w, pattern, equal, totals);
+hipError_t launch_scan(Words w, SentinelPattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
+  return start_scan(w, pattern, equal, of_blocks, blocks);
 }
-hipError_t launch_scan(Words w, ConstantPattern pattern, bool equal, ScanTotals* totals) {
-  return start_scan(w, pattern, equal, totals);
+hipError_t launch_scan(Words w, ConstantPattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
+  return start_scan(w, pattern, equal, of_blocks, blocks);
 }
 
 hipError_t launch_compare(const float* ours, const float* theirs, const RowsToCompare* rows, int64_t count,
-                          int64_t most_columns, double factor, ScanTotals* totals) {
-  const auto grid_rows = static_cast<uint32_t>(std::min(count, kMost_blocks));
-  const dim3 grid(blocks_for(most_columns, std::max<int64_t>(1, kMost_blocks / grid_rows)), grid_rows);
-  compare<<<grid, dim3(kThreads), 0, nullptr>>>(ours, theirs, rows, count, factor, totals);
+                          int64_t most_columns, double factor, ScanTotals* of_blocks, int64_t* blocks) {
+  const auto grid_rows = static_cast<uint32_t>(std::min(count, kMostScanBlocks));
+  const dim3 grid(blocks_for(most_columns, std::max<int64_t>(1, kMostScanBlocks / grid_rows)), grid_rows);
+  *blocks = int64_t{grid.x} * grid.y;
+  compare<<<grid, dim3(kThreads), 0, nullptr>>>(ours, theirs, rows, count, factor, of_blocks);
   return hipGetLastError();
 }
 
