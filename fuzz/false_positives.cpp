@@ -30,7 +30,7 @@ public:
     }
     std::sort(sum_.kept.begin(), sum_.kept.end(),
               [](const Accusation& a, const Accusation& b) { return a.index < b.index; });
-    sum_.stopped = sum_.cases < all_;
+    sum_.stopped = sum_.cases < all_ && !found_;
     sum_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(sum_);
   }
@@ -38,7 +38,7 @@ public:
 private:
   void work() {
     const Checker check = new_checker_();
-    while (!(options_.stop && options_.stop())) {
+    while (!found_ && !(options_.stop && options_.stop())) {
       const int64_t turn = next_++;
       if (turn >= all_) return;
       const int64_t index = options_.shard + turn * options_.shards;
@@ -62,6 +62,7 @@ private:
     sum_.refused += verdict.verdict == VerdictClass::rejected;
     sum_.without_verdict += verdict.verdict == VerdictClass::none;
     sum_.findings += is_finding(verdict.verdict);
+    if (options_.until_first && is_finding(verdict.verdict)) found_ = true;
     if ((is_finding(verdict.verdict) || verdict.verdict == VerdictClass::none) &&
         sum_.kept.size() < kMostKept)
       sum_.kept.push_back({index, verdict.verdict, verdict.message});
@@ -72,6 +73,7 @@ private:
   const FalsePositiveOptions& options_;
   const int64_t all_;
   std::atomic<int64_t> next_ = 0;
+  std::atomic<bool> found_ = false; // what ends the count
   std::mutex mutex_;
   FalsePositives sum_;
 };

@@ -17,6 +17,7 @@ struct FalsePositiveOptions {
   uint64_t seed = 1;
   int64_t shard = 0, shards = 1; // this run checks the cases i with i % shards == shard
   int jobs = 1;                  // threads, each with a checker of its own
+  bool until_first = false;      // a finding ends the count
   std::function<void(int64_t done, int64_t all)> progress = {}; // one thread at a time
   std::function<bool()> stop = {};
 };

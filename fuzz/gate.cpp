@@ -159,6 +159,7 @@ private:
     FalsePositiveOptions count;
     count.cases = options_.false_positive_cases, count.seed = options_.seed;
     count.shard = options_.shard, count.shards = options_.shards, count.jobs = options_.jobs;
+    count.until_first = options_.until_first_false_positive;
     count.stop = options_.stop, count.progress = options_.case_progress;
     const auto new_checker = [&]() -> Checker {
       if (options_.jobs <= 1) return check_;

@@ -37,6 +37,7 @@ struct GateOptions {
   int64_t most_generated = 2000;
   int64_t survive_cases = 100;        // generated cases that every control must survive
   int64_t false_positive_cases = 300; // generated cases on the production kernel
+  bool until_first_false_positive = false;
   uint64_t seed = 1;
   int64_t shard = 0, shards = 1; // of the generated cases on the production kernel
   int jobs = 1;                  // processes for them; the other rows are one process's

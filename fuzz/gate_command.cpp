@@ -18,6 +18,7 @@ struct Options {
   bool quick = false, json = false;
   int64_t cases = 2000;
   int64_t false_positives = 300;
+  bool until_first = false;
   uint64_t seed = 1;
   int jobs = 1;
   std::string shard = "0/1";
@@ -44,6 +45,7 @@ ExitCode gate(const Options& o) {
   options.quick = o.quick;
   options.most_generated = o.cases;
   options.false_positive_cases = o.false_positives;
+  options.until_first_false_positive = o.until_first;
   options.seed = o.seed;
   options.jobs = o.jobs;
   options.only = o.only;
@@ -76,6 +78,8 @@ void add_gate(CLI::App& app, ExitCode& code) {
   command->add_flag("--quick", o->quick, "witnesses and odd cases only, without generated cases");
   command->add_option("--cases", o->cases, "generated cases at most until a fault must be found")
       ->check(CLI::Range(1, 1000000));
+  command->add_flag("--until-first", o->until_first,
+                    "the first false positive ends their count: how soon a kernel is found to be wrong");
   command
       ->add_option("--false-positives", o->false_positives,
                    "generated cases on the production kernel, none of which may be a finding")

@@ -75,6 +75,20 @@ TEST(FalsePositives, EveryOutcomeIsCountedApart) {
   EXPECT_EQ(text(f), "2 false positives in 10 cases (3 refused, 2 without a verdict)");
 }
 
+TEST(FalsePositives, TheFirstFindingEndsTheCountWhenAsked) {
+  int64_t asked = 0;
+  const FalsePositives f = count_false_positives(
+      [&] {
+        return [&](const Case&, const Fault*) {
+          return says(++asked == 3 ? VerdictClass::value : VerdictClass::ok);
+        };
+      },
+      {.cases = 10, .until_first = true});
+  EXPECT_EQ(f.cases, 3);
+  EXPECT_EQ(f.findings, 1);
+  EXPECT_FALSE(f.stopped);
+}
+
 // The witness dies, no generated case does: a full gate is closed, a quick one asks the witness only.
 TEST(Gate, AFaultKilledByItsWitnessOnlyFailsTheFullGate) {
   for (const bool quick : {true, false}) {

@@ -9,7 +9,7 @@
 
 namespace mqalab {
 
-inline constexpr int64_t kMostContext = 9000;
+inline constexpr int64_t kMostContext = 9000, kLongestContext = 160'000; // usual, and of few cheap cases
 
 // A boundary value for each field that the operation knows.
 void draw(Case&, std::initializer_list<std::string_view> names, Random&);

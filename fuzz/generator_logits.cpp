@@ -8,6 +8,7 @@
 namespace mqalab {
 namespace {
 
+constexpr int kLongPerMille = 8;
 constexpr int kCrowdPercent = 4, kBusyPercent = 25;
 
 void draw_shape(Case& c, Random& random) {
@@ -65,6 +66,9 @@ void draw_lengths(Case& c, Random& random, int64_t most) {
   if (style == 2)
     for (size_t i = 0; i < lens.size(); ++i)
       lens[i] = static_cast<int32_t>(std::min<int64_t>(lens[0] + static_cast<int64_t>(i), most));
+  if (random.chance(15)) // empty sequences before, between and behind others
+    for (int32_t& length : lens)
+      if (random.chance(40)) length = 0;
   if (random.chance(3)) lens[0] = random.pick({0, -1, -7, INT32_MIN});
 }
 
@@ -89,6 +93,27 @@ void draw_crowd(Case& c, Random& random) {
   if (busy || random.chance(70) || runs_general(c)) c.config.variant = MQA_VARIANT_SCHEDULED;
 }
 
+namespace {
+
+// One long sequence, cheap in all else: where a position meets blocks of every odd size, and numbers that
+// grow with the context outgrow 16 bits.  A table that repeats itself keeps the pool small.
+void draw_long(Case& c, Random& random) {
+  Shape& s = c.shape;
+  s.batch = s.next_n = 1, s.lens_per_row = false;
+  s.heads = random.pick({1, 8}), s.head_dim = random.pick({32, 32, 64});
+  s.block_size = random.chance(60) ? 16 * static_cast<int32_t>(2 * random.between(0, 31) + 1)
+                                   : random.pick({1, 16, 64, 1024});
+  s.context_lens = {static_cast<int32_t>(random.log_uniform(kMostContext, kLongestContext))};
+  s.max_model_len = s.context_lens[0] + random.pick({0, 0, 1, 63});
+  s.num_blocks = 0;
+  c.block_table = {}, c.strides = {};
+  c.block_table.mode = TableMode::alias;
+  c.block_table.period = random.pick({3, 4, 7});
+  if (runs_general(c)) c.config.variant = MQA_VARIANT_AUTO;
+}
+
+} // namespace
+
 void draw_logits(Case& c, Random& random) {
   draw_shape(c, random);
   draw_config(c, random);
@@ -100,6 +125,7 @@ void draw_logits(Case& c, Random& random) {
   draw_table(c, random);
   draw_strides(c, random);
   draw_data(c, random);
+  if (c.op != Operation::indexer && random.between(0, 999) < kLongPerMille) draw_long(c, random);
 }
 
 } // namespace mqalab

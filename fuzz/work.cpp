@@ -1,6 +1,7 @@
 // What a check costs, and how a case is made cheap enough.
 #include "fuzz/case_rules.hpp"
 #include "fuzz/fields.hpp"
+#include "fuzz/generator_draws.hpp"
 #include "fuzz/repair.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ constexpr int64_t kComputeUnits = 304;
 constexpr int64_t kAutomaticBlocks = 2 * kComputeUnits; // what automatic splits fill
 constexpr int64_t kGeneralDot = 30;                     // of the slow path, in dots of the matrix unit
 constexpr int64_t kLeastContext = 64;                   // not worth shrinking while something else is large
+constexpr int64_t kLongWork = 20 * kUsualWork;          // of a context beyond what is usual
 constexpr int32_t kCrowd = 128;                         // sequences
 constexpr int32_t kExtreme = 1 << 30;                   // a length or start beyond it costs nothing and stays
 
@@ -109,6 +111,7 @@ int64_t work(const Case& c) {
 }
 
 int64_t usual_work(const Case& c) {
+  if (std::min(longest_context(c), c.shape.max_model_len) > kMostContext) return kLongWork;
   if (c.shape.batch < kCrowd) return kUsualWork;
   return c.config.variant == MQA_VARIANT_SCHEDULED ? 12 * kUsualWork : 3 * kUsualWork;
 }
