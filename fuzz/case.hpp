@@ -108,6 +108,8 @@ bool record_holds(const Case&);
 // why_outside_contract asks libmqa's contract alone, why_illegal also the lab's own limits on size.
 std::string why_outside_contract(const Case&);
 std::string why_illegal(const Case&);
+// The same with the limits of what is judged on the device (docs/large.md): logits, on real hardware.
+std::string why_unjudgeable(const Case&);
 
 // The case with every default filled in: strides, table, number of blocks.  Precondition:
 // why_illegal(c).empty().

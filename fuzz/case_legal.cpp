@@ -16,8 +16,16 @@ namespace mqalab {
 namespace {
 
 constexpr int64_t kLargestBuffer_bytes = int64_t{64} << 30; // address space, not memory
-constexpr int64_t kMostCells = int64_t{1} << 25;            // of the output: what the oracle looks at
-constexpr int64_t kMostTokens = int64_t{1} << 20;           // dots of all rows: what the reference computes
+struct Limits {
+  int64_t cells;  // of the output: what the oracle looks at
+  int64_t tokens; // dots of all rows: what the reference computes
+};
+constexpr Limits kOnHost{int64_t{1} << 25, int64_t{1} << 20};
+#ifdef MQALAB_SIM
+constexpr Limits kOnDevice = kOnHost; // a simulator would need hours
+#else
+constexpr Limits kOnDevice{int64_t{1} << 33, int64_t{1} << 33};
+#endif
 constexpr int64_t kMostTableEntries = int64_t{1} << 25;
 constexpr int64_t kLargestStride = int64_t{1} << 35; // times heads and rows still below 2^63
 
@@ -180,7 +188,7 @@ int64_t longest_stride(const Strides& t) {
 }
 
 // Before resolve(): nothing that it allocates may be absurd.
-std::string beyond_shape_limits(const Case& c) {
+std::string beyond_shape_limits(const Case& c, const Limits& limits) {
   const double count = product(c.shape.batch, c.shape.next_n);
   const bool has_logits = has_meaning(c.op, "strides.logits");
   const double planes = has_meaning(c.op, "strides.logits_head") ? c.shape.heads : 1;
@@ -190,8 +198,9 @@ std::string beyond_shape_limits(const Case& c) {
   const auto all = static_cast<double>(all_tokens(c));
   return first_too_large(
       {{"batch * next_n", count, kMostRows, "rows"},
-       {planes > 1 ? "heads * rows * max_model_len" : "rows * max_model_len", cells, kMostCells, "cells"},
-       {"rows * top_k.k", count * c.selection.k, kMostCells, "indices"},
+       {planes > 1 ? "heads * rows * max_model_len" : "rows * max_model_len", cells,
+        static_cast<double>(limits.cells), "cells"},
+       {"rows * top_k.k", count * c.selection.k, kOnHost.cells, "indices"},
        {"the largest stride", static_cast<double>(longest_stride(c.strides)), kLargestStride, "elements"},
        {"the block table", is_ragged(c.op) ? all : entries, kMostTableEntries, "entries"}});
 }
@@ -203,7 +212,7 @@ double visible(const Problem& p) {
   return tokens;
 }
 
-std::string beyond_size_limits(const Case& c, const Problem& p) {
+std::string beyond_size_limits(const Case& c, const Problem& p, const Limits& limits) {
   constexpr auto limit = static_cast<double>(kLargestBuffer_bytes);
   const double q = product(c.shape.batch, p.q_stride_batch) + product(p.next_n, p.q_stride_next) +
                    product(p.heads, p.q_stride_head);
@@ -219,8 +228,8 @@ std::string beyond_size_limits(const Case& c, const Problem& p) {
        {"keys", 4 * slots * static_cast<double>(p.keys_stride), limit, "bytes"},
        {"key scales", 4 * slots * static_cast<double>(p.key_scales_stride), limit, "bytes"},
        {"indices", 4 * product(p.rows(), p.indices_stride), limit, "bytes"},
-       {"the sum of all rows' visible tokens", c.op == Operation::top_k ? 0 : visible(p), kMostTokens,
-        "tokens"}});
+       {"the sum of all rows' visible tokens", c.op == Operation::top_k ? 0 : visible(p),
+        static_cast<double>(limits.tokens), "tokens"}});
 }
 
 } // namespace
@@ -238,17 +247,22 @@ int64_t all_tokens(const Case& c) {
   return tokens;
 }
 
-std::string why_illegal(const Case& c) {
+namespace {
+std::string why_beyond(const Case& c, const Limits& limits) {
   if (auto why = why_outside_contract(c); !why.empty()) return why;
   for (const auto& rule : {meaningless_field, illegal_form, illegal_lengths})
     if (auto why = rule(c); !why.empty()) return why;
   if (auto why = illegal_strides(c, StrideRules::lab); !why.empty()) return why;
-  for (const auto& rule : {beyond_shape_limits, illegal_table})
-    if (auto why = rule(c); !why.empty()) return why;
+  if (auto why = beyond_shape_limits(c, limits); !why.empty()) return why;
+  if (auto why = illegal_table(c); !why.empty()) return why;
   const Problem p = resolve_shape(c);
-  if (auto why = beyond_size_limits(c, p); !why.empty()) return why;
+  if (auto why = beyond_size_limits(c, p, limits); !why.empty()) return why;
   if (auto why = aliased_slots(c); !why.empty()) return why;
   return illegal_overrides(c, p);
 }
+} // namespace
+
+std::string why_illegal(const Case& c) { return why_beyond(c, kOnHost); }
+std::string why_unjudgeable(const Case& c) { return why_beyond(c, makes_logits(c.op) ? kOnDevice : kOnHost); }
 
 } // namespace mqalab

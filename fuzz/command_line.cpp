@@ -136,7 +136,7 @@ void apply_config(mqa_config& config, const std::string& text) {
 Case legal_case(const std::string& path, const std::string& config) {
   Case c = load_case(path);
   apply_config(c.config, config);
-  if (const auto why = why_illegal(c); !why.empty()) throw CaseError(fmt::format("{}: {}", path, why));
+  if (const auto why = why_unjudgeable(c); !why.empty()) throw CaseError(fmt::format("{}: {}", path, why));
   return c;
 }
 

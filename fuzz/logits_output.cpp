@@ -1,5 +1,6 @@
 #include "fuzz/logits_output.hpp"
 
+#include "fuzz/device_scan.hpp"
 #include "fuzz/sentinel.hpp"
 
 #include <algorithm>
@@ -26,6 +27,15 @@ void LogitsOutput::prefill(uint64_t salt) {
   logits().resize(base_shift_ + logits_bytes(problem_) / 4);
   logits().prefill(windows_, salt);
   prefill_planes(salt);
+}
+
+void LogitsOutput::prefill_on_the_device(uint64_t salt) {
+  const auto fill = [](GuardedWords& words, int64_t count, uint64_t with) {
+    words.resize(count);
+    prefill_on_device(reinterpret_cast<uint32_t*>(words.data()), count, with, 0);
+  };
+  fill(logits(), base_shift_ + logits_bytes(problem_) / 4, salt);
+  if (has_planes()) fill(planes(), logits_bytes(*planes_problem_) / 4, salt ^ kPlanesSalt);
 }
 
 void LogitsOutput::prefill_all(uint32_t word) {

@@ -23,6 +23,8 @@ public:
 
   // Watched cells hold sentinels.
   void prefill(uint64_t salt);
+  // All cells do, and nothing but their number crosses the bus.
+  void prefill_on_the_device(uint64_t salt);
   // All cells hold `word`.
   void prefill_all(uint32_t word);
   // The watched cells; and what a cell that was not written holds.

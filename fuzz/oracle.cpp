@@ -4,6 +4,7 @@
 #include "fuzz/probe.hpp"
 #include "fuzz/refusal.hpp"
 #include "fuzz/splitmix.hpp"
+#include "fuzz/trial_large.hpp"
 #include "fuzz/trials.hpp"
 
 #include <fmt/format.h>
@@ -90,6 +91,8 @@ Verdict after_a_fault(Verdict v) {
 } // namespace
 
 Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleOptions& options) {
+  if (makes_logits(c.op) && (options.large || !why_illegal(c).empty()))
+    return try_large(memory, c, fault, options);
   switch (c.op) {
   case Operation::top_k: return try_top_k(memory, c, fault, options);
   case Operation::cache_write: return try_cache_write(memory, c, fault, options);
@@ -109,7 +112,7 @@ Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& op
   if (impl_->lost)
     return plain(VerdictClass::none, "none: the device was lost to this process by an earlier fault");
   if (const auto why = why_outside_contract(c); !why.empty()) return check_refusal(c, why);
-  if (const auto why = why_illegal(c); !why.empty()) return plain(VerdictClass::none, "none: " + why);
+  if (const auto why = why_unjudgeable(c); !why.empty()) return plain(VerdictClass::none, "none: " + why);
   try {
     if (!forget_errors())
       return plain(VerdictClass::none, "none: the device reports an error before the launch");

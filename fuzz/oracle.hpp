@@ -24,6 +24,8 @@ struct OracleOptions {
   bool second_sentinel = true; // run again with a different prefill: tells untouched from equal by chance
   bool read_set = true;        // run again with the other poison and compare bitwise
   bool stress_lds = true;      // simulator: poison and check LDS, shuffle blocks and waves from a seed
+  // Logits are judged as those too large for the host are (docs/large.md), whatever their size.
+  bool large = false;
   // Metamorphic partners: the one that the case draws, none, every one, or a named one.
   enum class Relations : uint8_t { drawn, none, all, named } relations = Relations::drawn;
   Relation relation = Relation::rename_blocks; // when named

@@ -1,0 +1,199 @@
+#include "fuzz/trial_large.hpp"
+
+#include "fuzz/device_scan.hpp"
+#include "fuzz/large_sample.hpp"
+#include "fuzz/logits_output.hpp"
+#include "fuzz/policy.hpp"
+#include "fuzz/signature.hpp"
+#include "refimpl/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace mqalab {
+namespace {
+
+constexpr uint32_t kNegInfBits = 0xff800000u;
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNegInf = -std::numeric_limits<double>::infinity();
+constexpr int64_t kBaseShift_elements = 64, kStrideShift_elements = 32; // of the partner
+
+bool found_in(Verdict& v, VerdictClass kind, const Problem& p, int64_t element, const ScanResult& bad,
+              double expected, const char* pattern, const char* note) {
+  if (bad.count == 0) return false;
+  const int64_t row = p.output_row_at(element), column = element - p.output_offset(row);
+  if (v.verdict == VerdictClass::ok) {
+    v.verdict = kind, v.signature = {kind, pattern, "scattered"};
+    v.message = fmt::format("{}: {}, first {} column {}, byte {} of the output", name(kind), note,
+                            row_text(p, row), column, 4 * element);
+  }
+  v.cells_bad += bad.count;
+  if (v.first_bad.size() < 8)
+    v.first_bad.push_back({row, column, std::bit_cast<float>(bad.got), expected, 0, note});
+  return true;
+}
+
+// One launch's whole output.
+class LargeOutput {
+public:
+  LargeOutput(DeviceInputs& inputs, std::array<GuardedWords, 2>& memory, const Problem& p, int64_t shift,
+              uint64_t salt)
+      : p_(p), output_(inputs, memory, p, shift), shift_(shift), salt_(salt) {}
+
+  LaunchResult launch(const mqa_config& config, const Fault* fault) {
+    output_.prefill_on_the_device(salt_);
+    apply_stress({});
+    return output_.launch(config, fault);
+  }
+  float* first_logit() { return output_.logits().floats() + shift_; }
+
+  // Written set and tails, everywhere.  Classes in the oracle's order: one pass for each.
+  void look_at_written_set(Verdict& v) {
+    for (const auto pass : {&LargeOutput::promised, &LargeOutput::forbidden, &LargeOutput::tails})
+      for (int64_t row = 0; row < p_.output_rows(); ++row) (this->*pass)(v, row);
+    const bool written_set_is_right = v.verdict == VerdictClass::ok || v.verdict == VerdictClass::wrong_class;
+    if (!written_set_is_right) return;
+    if (const auto dead = output_.logits().dead_canary()) {
+      const bool before = dead->word < 0;
+      v.verdict = VerdictClass::guard;
+      v.signature = {v.verdict, "guard written", before ? "before the first row" : "behind the last row"};
+      v.message = fmt::format("guard: the zone around the logits was written, word {}", dead->word);
+      v.cells_bad = 1;
+    }
+  }
+  std::vector<uint32_t> read(const SampleWindow& w) {
+    std::vector<uint32_t> cells;
+    const int64_t start = p_.output_offset(w.row) + shift_;
+    const Window window{start + w.begin, start + w.end, 0};
+    output_.logits().read({&window, 1}, cells);
+    return cells;
+  }
+
+private:
+  const uint32_t* at(int64_t element) {
+    return reinterpret_cast<const uint32_t*>(output_.logits().data()) + shift_ + element;
+  }
+  bool has_tail() const { return p_.tail == MQA_TAIL_NEG_INF; }
+  void unwritten(Verdict& v, int64_t begin, int64_t end, double expected) {
+    const ScanResult bad = scan_untouched(at(begin), end - begin, salt_, begin + shift_);
+    found_in(v, VerdictClass::untouched, p_, bad.first - shift_, bad, expected, "untouched",
+             "a promised cell was not written");
+  }
+  void written(Verdict& v, int64_t begin, int64_t end) {
+    const ScanResult bad = scan_written(at(begin), end - begin, salt_, begin + shift_);
+    found_in(v, VerdictClass::touched, p_, bad.first - shift_, bad, kNothing, "touched",
+             "a cell that must not be was written");
+  }
+
+  void promised(Verdict& v, int64_t row) {
+    const int64_t start = p_.output_offset(row);
+    v.cells_checked += p_.output_end(row) - start;
+    unwritten(v, start + (has_tail() ? 0 : p_.first(row)),
+              start + (has_tail() ? p_.max_model_len : p_.limit(row)), kNothing);
+  }
+  void forbidden(Verdict& v, int64_t row) {
+    const int64_t start = p_.output_offset(row), end = p_.output_end(row);
+    if (!has_tail()) written(v, start, start + p_.first(row));
+    written(v, start + (has_tail() ? p_.max_model_len : p_.limit(row)), end);
+  }
+  void tails(Verdict& v, int64_t row) {
+    if (!has_tail()) return;
+    const int64_t start = p_.output_offset(row);
+    for (const auto& [begin, end] :
+         {std::pair{int64_t{0}, p_.first(row)}, {p_.limit(row), p_.max_model_len}}) {
+      const ScanResult bad = scan_other_than(at(start + begin), end - begin, kNegInfBits);
+      found_in(v, VerdictClass::wrong_class, p_, start + begin + bad.first, bad, kNegInf, "no -inf",
+               "a cell of the tail is not -inf");
+    }
+  }
+
+  const Problem& p_;
+  LogitsOutput output_;
+  int64_t shift_;
+  uint64_t salt_;
+};
+
+void look_at_samples(Verdict& v, const Case& c, const Problem& p, LargeOutput& output, Tensors tensors) {
+  const bool exact = is_exact(p, c.data);
+  const Policy policy = declared_policy(v.launched.config.variant);
+  WindowReference due(p, std::move(tensors));
+  for (const SampleWindow& w : sample_windows(p, v.launched.config.chunk_k, c.data.seed)) {
+    const std::vector<uint32_t> got = output.read(w);
+    const RowReference expected = due(w, policy, !exact);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float number = std::bit_cast<float>(got[i]);
+      const double value = expected.value[i], bound = expected.bound[i];
+      if (exact ? agrees_exactly(value, number) : agrees(value, bound, number)) continue;
+      const auto column = w.begin + static_cast<int64_t>(i);
+      if (v.verdict == VerdictClass::ok) {
+        v.verdict = VerdictClass::value, v.signature = {v.verdict, "sampled", "scattered"};
+        v.message = fmt::format("value: {} column {} should be {} and is {}", row_text(p, w.row), column,
+                                shown(value), shown(number));
+      }
+      ++v.cells_bad;
+      if (v.first_bad.size() < 8) v.first_bad.push_back({w.row, column, number, value, bound, "sampled"});
+    }
+  }
+  if (!exact) v.accumulation = name(policy.accumulation);
+}
+
+// Another row stride and base.
+Problem elsewhere(const Problem& p) {
+  Problem other = p;
+  other.logits_stride += kStrideShift_elements;
+  if (p.logits_stride_head > 0) other.logits_stride_head += p.rows() * kStrideShift_elements;
+  return other;
+}
+// Another division of the same work, where the variant has one.
+mqa_config divided_otherwise(mqa_config config) {
+  if (config.variant == MQA_VARIANT_WGMMA) return config;
+  config.chunk_k = config.chunk_k == 256 ? 128 : 256;
+  if (config.variant != MQA_VARIANT_SCHEDULED) config.split_kv = config.split_kv == 1 ? 3 : 1;
+  return config;
+}
+
+void look_at_partner(TrialMemory& memory, const Fault* fault, const Problem& p, LargeOutput& ours,
+                     Verdict& v) {
+  const Problem other = elsewhere(p);
+  LargeOutput theirs(memory.inputs, memory.partner_outputs, other, kBaseShift_elements, memory.fresh_salt());
+  LaunchResult ran = theirs.launch(divided_otherwise(v.launched.config), fault);
+  if (ran.status == VerdictClass::rejected) ran = theirs.launch(v.launched.config, fault);
+  if (ran.status != VerdictClass::ok) {
+    v = did_not_run(ran);
+    return;
+  }
+  std::vector<RowsToCompare> rows;
+  for (int64_t row = 0; row < p.output_rows(); ++row) {
+    const int64_t first = p.first(row);
+    rows.push_back({p.output_offset(row) + first, other.output_offset(row) + first, p.limit(row) - first});
+  }
+  const ScanResult bad = compare_on_device(ours.first_logit(), theirs.first_logit(), rows, 1);
+  if (found_in(v, VerdictClass::relation, p, bad.first, bad, kNothing, "relation large partner",
+               "another configuration at another place gives other bits"))
+    return;
+  const int64_t checked = v.cells_checked;
+  theirs.look_at_written_set(v);
+  v.cells_checked = checked;
+}
+
+} // namespace
+
+Verdict try_large(TrialMemory& memory, const Case& c, const Fault* fault, const OracleOptions&) {
+  const Problem p = resolve(c);
+  Tensors tensors = generate(p, c.data, Poison::nan_codes);
+  memory.inputs.upload(p, tensors);
+  LargeOutput output(memory.inputs, memory.outputs, p, 0, memory.fresh_salt());
+  const LaunchResult ran = output.launch(c.config, fault);
+  if (ran.status != VerdictClass::ok) return did_not_run(ran);
+  Verdict v;
+  v.launched = ran.choice;
+  output.look_at_written_set(v);
+  if (v.verdict == VerdictClass::ok) look_at_samples(v, c, p, output, std::move(tensors));
+  if (v.verdict == VerdictClass::ok) look_at_partner(memory, fault, p, output, v);
+  return v;
+}
+
+} // namespace mqalab
