@@ -12,6 +12,12 @@
 namespace mqalab {
 namespace {
 
+void keep_lowest(std::vector<Accusation>& kept, Accusation accusation) {
+  const auto at = std::ranges::upper_bound(kept, accusation.index, {}, &Accusation::index);
+  kept.insert(at, std::move(accusation));
+  if (kept.size() > kMostKept) kept.pop_back();
+}
+
 class Count {
 public:
   Count(const std::function<Checker()>& new_checker, const FalsePositiveOptions& options)
@@ -28,8 +34,6 @@ public:
       std::vector<std::jthread> jobs;
       for (int job = 0; job < options_.jobs; ++job) jobs.emplace_back([this] { work(); });
     }
-    std::sort(sum_.kept.begin(), sum_.kept.end(),
-              [](const Accusation& a, const Accusation& b) { return a.index < b.index; });
     sum_.stopped = sum_.cases < all_ && !found_;
     sum_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(sum_);
@@ -63,9 +67,9 @@ private:
     sum_.without_verdict += verdict.verdict == VerdictClass::none;
     sum_.findings += is_finding(verdict.verdict);
     if (options_.until_first && is_finding(verdict.verdict)) found_ = true;
-    if ((is_finding(verdict.verdict) || verdict.verdict == VerdictClass::none) &&
-        sum_.kept.size() < kMostKept)
-      sum_.kept.push_back({index, verdict.verdict, verdict.message});
+    if (is_finding(verdict.verdict) || verdict.verdict == VerdictClass::none)
+      keep_lowest(is_finding(verdict.verdict) ? sum_.accused : sum_.lost,
+                  {index, verdict.verdict, verdict.message, verdict.signature.text()});
     if (options_.progress) options_.progress(sum_.cases, all_);
   }
 
@@ -91,6 +95,8 @@ FalsePositives count_false_positives(const std::function<Checker()>& new_checker
                                      const FalsePositiveOptions& options) {
   return Count(new_checker, options).run();
 }
+
+bool too_many_lost(const FalsePositives& f) { return 20 * f.without_verdict > f.cases; }
 
 std::string text(const FalsePositives& f) {
   return fmt::format("{} false positives in {} cases ({} refused, {} without a verdict)", f.findings, f.cases,

@@ -26,12 +26,14 @@ struct FalsePositiveOptions {
 struct Accusation {
   int64_t index = 0;
   VerdictClass verdict = VerdictClass::ok;
-  std::string message;
+  std::string message, signature;
 };
 
 struct FalsePositives {
   int64_t cases = 0, findings = 0, refused = 0, without_verdict = 0;
-  std::vector<Accusation> kept; // sorted by index; at most kMostKept of the lowest seen
+  // Of each sort those of the lowest indices, ascending, at most kMostKept: the same with every number of
+  // jobs.
+  std::vector<Accusation> accused, lost; // findings; cases without a verdict
   double seconds = 0;
   bool stopped = false;
 };
@@ -41,6 +43,8 @@ inline constexpr size_t kMostKept = 100;
 // without a verdict; the others go on.
 FalsePositives count_false_positives(const std::function<Checker()>& new_checker,
                                      const FalsePositiveOptions&);
+// So many cases without a verdict that "no finding" says little: more than 5 percent.
+bool too_many_lost(const FalsePositives&);
 // "0 false positives in 300 cases (2 refused, 0 without a verdict)"
 std::string text(const FalsePositives&);
 

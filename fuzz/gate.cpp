@@ -171,15 +171,18 @@ private:
     const FalsePositives& counted = *gate_.false_positives;
     gate_.stopped = counted.stopped;
     row.cases = counted.cases, row.op = "any", row.lane = "any";
-    row.verdict = name(counted.findings == 0 ? VerdictClass::ok : counted.kept.front().verdict);
-    row.passed = counted.findings == 0 && counted.cases > 0;
-    if (!row.passed)
-      row.message =
-          counted.kept.empty()
-              ? "no case in this shard"
-              : fmt::format("{}; case {}: {}; {}", text(counted), counted.kept.front().index,
-                            counted.kept.front().message,
-                            to_json(false_positive_case(options_.seed, counted.kept.front().index), -1));
+    row.verdict = name(counted.accused.empty() ? VerdictClass::ok : counted.accused.front().verdict);
+    row.passed = counted.accused.empty() && !too_many_lost(counted) && counted.cases > 0;
+    if (!row.passed) row.message = why_closed(counted);
+  }
+
+  std::string why_closed(const FalsePositives& counted) const {
+    if (counted.cases == 0) return "no case in this shard";
+    const bool accused = !counted.accused.empty();
+    const Accusation& first = accused ? counted.accused.front() : counted.lost.front();
+    return fmt::format("{}{}; case {}: {}; {}", text(counted),
+                       accused ? "" : "; more than 5 percent without a verdict prove nothing", first.index,
+                       first.message, to_json(false_positive_case(options_.seed, first.index), -1));
   }
 
   bool spared(GateRow& row, const Case& c, const Fault* control) {

@@ -27,13 +27,23 @@ std::string score(const Gate& gate, GateKind kind, std::string_view verb) {
   return fmt::format("{} {} of {}", verb, good, all);
 }
 
+nlohmann::json listed(const std::vector<Accusation>& kept) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Accusation& a : kept)
+    list.push_back({{"index", a.index},
+                    {"verdict", name(a.verdict)},
+                    {"message", a.message},
+                    {"signature", a.signature}});
+  return list;
+}
+
 nlohmann::json counts(const FalsePositives& f) {
-  nlohmann::json kept = nlohmann::json::array();
-  for (const Accusation& a : f.kept)
-    kept.push_back({{"index", a.index}, {"verdict", name(a.verdict)}, {"message", a.message}});
-  return {{"cases", f.cases},     {"findings", f.findings},
-          {"refused", f.refused}, {"without_verdict", f.without_verdict},
-          {"seconds", f.seconds}, {"accusations", kept}};
+  nlohmann::json all{{"cases", f.cases},       {"findings", f.findings},
+                     {"refused", f.refused},   {"without_verdict", f.without_verdict},
+                     {"seconds", f.seconds},   {"accusations", listed(f.accused)},
+                     {"lost", listed(f.lost)}, {"first_finding_index", nullptr}};
+  if (!f.accused.empty()) all["first_finding_index"] = f.accused.front().index;
+  return all;
 }
 
 } // namespace

@@ -69,10 +69,29 @@ TEST(FalsePositives, EveryOutcomeIsCountedApart) {
   EXPECT_EQ(f.findings, 2);
   EXPECT_EQ(f.refused, 3);
   EXPECT_EQ(f.without_verdict, 2);
-  ASSERT_EQ(f.kept.size(), 4U);
-  EXPECT_EQ(f.kept[0].index, 2);
-  EXPECT_EQ(f.kept[1].message, "none: the child is gone");
+  ASSERT_EQ(f.accused.size(), 2U);
+  EXPECT_EQ(f.accused[0].index, 2);
+  ASSERT_EQ(f.lost.size(), 2U);
+  EXPECT_EQ(f.lost[0].message, "none: the child is gone");
+  EXPECT_TRUE(too_many_lost(f));
   EXPECT_EQ(text(f), "2 false positives in 10 cases (3 refused, 2 without a verdict)");
+}
+
+// Every case is accused and the lists are full: jobs that run ahead must not keep their higher indices.
+TEST(FalsePositives, TheLowestAreKeptWithAnyNumberOfJobs) {
+  const FalsePositives f = count_false_positives(
+      [] { return [](const Case&, const Fault*) { return says(VerdictClass::value); }; },
+      {.cases = 3 * static_cast<int64_t>(kMostKept), .jobs = 4});
+  ASSERT_EQ(f.accused.size(), kMostKept);
+  for (size_t i = 0; i < kMostKept; ++i) EXPECT_EQ(f.accused[i].index, static_cast<int64_t>(i));
+}
+
+TEST(FalsePositives, OneCaseInTwentyMayBeLost) {
+  FalsePositives f;
+  f.cases = 100, f.without_verdict = 5;
+  EXPECT_FALSE(too_many_lost(f));
+  f.without_verdict = 6;
+  EXPECT_TRUE(too_many_lost(f));
 }
 
 TEST(FalsePositives, TheFirstFindingEndsTheCountWhenAsked) {
