@@ -32,6 +32,7 @@ void add_run(CLI::App&, ExitCode&);
 void add_faults(CLI::App&, ExitCode&);
 void add_devices(CLI::App&, ExitCode&);
 void add_gate(CLI::App&, ExitCode&);
+void add_practice(CLI::App&, ExitCode&);
 void add_fuzz(CLI::App&, ExitCode&);
 void add_minimize(CLI::App&, ExitCode&);
 void add_replay(CLI::App&, ExitCode&);

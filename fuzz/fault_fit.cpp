@@ -32,7 +32,7 @@ const Case& witness_of(const Fault& fault) {
 
 Operation operation_of(const Fault& fault) { return witness_of(fault).op; }
 
-void fit_fault(Case& c, const Fault& fault) {
+void fit_instances(Case& c, const Fault& fault) {
   const Case& witness = witness_of(fault);
   c.op = witness.op;
   if (fault.launch.logits != nullptr && makes_logits(c.op)) {
@@ -42,6 +42,10 @@ void fit_fault(Case& c, const Fault& fault) {
       fit_matrix_instances(c, witness);
   }
   repair(c);
+}
+
+void fit_fault(Case& c, const Fault& fault) {
+  fit_instances(c, fault);
   bound_work(c);
 }
 

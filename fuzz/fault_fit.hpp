@@ -6,7 +6,9 @@
 
 namespace mqalab {
 
-// Brings a case to what the fault is built for, near where it was.
+// Brings a case to the operation and the instances that the fault is built for, near where it was.
+void fit_instances(Case&, const Fault&);
+// The same, and to a generated case's usual work.
 void fit_fault(Case&, const Fault&);
 // The fault's witness, read once.  Not for several threads.
 const Case& witness_of(const Fault&);

@@ -37,6 +37,9 @@ OracleOptions options_for(const Signature& wanted);
 std::string relations_text(const OracleOptions&);
 std::optional<OracleOptions> options_with_relations(std::string_view text);
 
+// What the cells of Oracle::run hold before the launch: a quiet NaN.
+inline constexpr uint32_t kRunPrefill = 0x7fc0dead;
+
 // Owns the device side; one per process and thread.
 class Oracle {
 public:
@@ -45,7 +48,7 @@ public:
   // fault == nullptr: the production kernel through the C API.  The case's own configuration is launched (0
   // fields automatic); no database is asked.
   Verdict check(const Case&, const Fault* fault = nullptr, const OracleOptions& = {});
-  // The raw logits, whole rows with padding, prefilled with 0x7fc0dead: for `mqalab run`.  Empty with *error
+  // The raw logits, whole rows with padding, prefilled with kRunPrefill: for `mqalab run`.  Empty with *error
   // set when nothing ran.
   std::vector<float> run(const Case&, const Fault* fault, mqa_choice* launched, std::string* error);
   // After a fault on real hardware the process must end: every later check answers `none`.

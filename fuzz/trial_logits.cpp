@@ -17,8 +17,6 @@
 namespace mqalab {
 namespace {
 
-constexpr uint32_t kRunPrefill = 0x7fc0dead;
-
 // An endless loop ends soon, an honest wave never: far more than one wave needs to do the whole case alone,
 // on the slow path, too.
 int64_t most_instructions(const Problem& p) {

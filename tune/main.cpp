@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
     mqalab::add_faults(app, code);
     mqalab::add_devices(app, code);
     mqalab::add_gate(app, code);
+    mqalab::add_practice(app, code);
     mqalab::add_fuzz(app, code);
     mqalab::add_minimize(app, code);
     mqalab::add_replay(app, code);
