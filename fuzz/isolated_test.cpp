@@ -1,4 +1,5 @@
 // Checks in a child that may die: the verdict arrives whole, and the next check finds a new child.
+#include "fuzz/generator.hpp"
 #include "fuzz/isolated.hpp"
 #include "fuzz/verdict.hpp"
 
@@ -40,6 +41,21 @@ TEST(IsolatedOracle, GivesTheVerdictOfTheOracleItself) {
   const Verdict there = apart.check(c, fault), here = Oracle().check(c, fault);
   EXPECT_EQ(to_json(there), to_json(here));
   EXPECT_EQ(apart.check(Case{}, nullptr).verdict, VerdictClass::ok);
+}
+
+// JSON would refuse these on the way, and the child die of it: the refusal is the library's to give.
+TEST(IsolatedOracle, ACallThatTheLibraryMustRefuseArrives) {
+  IsolatedOracle apart(program());
+  Oracle here;
+  Random random(1);
+  int refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Case c = generate_illegal_case(random, static_cast<Operation>(i % 10));
+    const Verdict v = apart.check(c, nullptr);
+    EXPECT_EQ(to_json(v), to_json(here.check(c, nullptr))) << v.message;
+    refused += v.verdict == VerdictClass::rejected;
+  }
+  EXPECT_GE(refused, 50);
 }
 
 TEST(IsolatedOracle, NamesTheSignalOfAChildThatDiedAndStartsAnother) {

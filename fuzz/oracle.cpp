@@ -70,7 +70,7 @@ std::optional<OracleOptions> options_with_relations(std::string_view text) {
 OracleOptions options_for(const Signature& wanted) {
   constexpr std::string_view kPrefix = "relation ";
   const std::string_view pattern = wanted.pattern;
-  if (wanted.verdict != VerdictClass::relation || !pattern.starts_with(kPrefix)) return {};
+  if (!pattern.starts_with(kPrefix)) return {};
   return options_with_relations(pattern.substr(kPrefix.size())).value_or(OracleOptions{});
 }
 

@@ -148,13 +148,14 @@ void try_relation(TrialMemory& memory, Relation r, const FirstLaunch& first, Ver
     output.prefill(salt);
     apply_stress({0, false, false, first.most_instructions});
     const LaunchResult ran = output.launch(partner.config, first.fault);
-    if (ran.status == VerdictClass::rejected && may_be_refused(r, first.fault)) return;
+    if (ran.status == VerdictClass::rejected && may_be_refused(r, first.fault)) continue;
     if (ran.status != VerdictClass::ok) {
       const mqa_choice launched = v.launched;
       v = did_not_run(ran), v.launched = launched;
       v.message = fmt::format("{} ({})", v.message, kWhen[static_cast<size_t>(r)]);
-      if (ran.status == VerdictClass::rejected)
-        v.verdict = v.signature.verdict = VerdictClass::relation, v.signature.pattern = pattern_of(r);
+      // The pattern names the relation, so that a smaller case is asked for the same one.
+      if (ran.status == VerdictClass::rejected) v.verdict = v.signature.verdict = VerdictClass::relation;
+      v.signature.pattern = pattern_of(r);
       return;
     }
     std::vector<uint32_t> cells;
