@@ -162,7 +162,8 @@ std::vector<Partner> configuration(const Problem& p, const Tensors& t, const mqa
   Partner partner = partner_of(p, p, copy_of(t));
   mqa_config& c = partner.config = launched;
   if (launched.variant == MQA_VARIANT_WGMMA) {
-    c.wave_per_eu = launched.wave_per_eu % 3 + 2;
+    if (launched.wave_per_eu <= 2) return {};
+    --c.wave_per_eu; // fewer workers: more may not fit beside their tiles of keys
   } else {
     c.chunk_k = random.pick({64, 128, 256, 512, 1024});
     if (launched.variant != MQA_VARIANT_SCHEDULED) c.wave_per_eu = random.pick({1, 2, 4});
