@@ -40,10 +40,6 @@ Verdict without_answer(pid_t child) {
       "");
 }
 
-} // namespace
-
-namespace {
-
 // A case on its way to the child: its record, in hex, because JSON refuses by itself what a case of the
 // contract lane is there to be refused for.  What no record holds goes as JSON.
 std::string packed(const Case& c) {

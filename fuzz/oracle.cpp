@@ -78,7 +78,7 @@ struct Oracle::Impl {
   TrialMemory memory;
   bool lost = false;
 
-  Verdict run_trial(const Case&, const Fault*, const OracleOptions&);
+  Verdict run_trial(const Case&, const Fault*, const OracleOptions&, bool large);
 };
 
 namespace {
@@ -90,9 +90,8 @@ Verdict after_a_fault(Verdict v) {
 
 } // namespace
 
-Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleOptions& options) {
-  if (makes_logits(c.op) && (options.large || !why_illegal(c).empty()))
-    return try_large(memory, c, fault, options);
+Verdict Oracle::Impl::run_trial(const Case& c, const Fault* fault, const OracleOptions& options, bool large) {
+  if (makes_logits(c.op) && large) return try_large(memory, c, fault, options);
   switch (c.op) {
   case Operation::top_k: return try_top_k(memory, c, fault, options);
   case Operation::cache_write: return try_cache_write(memory, c, fault, options);
@@ -112,11 +111,13 @@ Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& op
   if (impl_->lost)
     return plain(VerdictClass::none, "none: the device was lost to this process by an earlier fault");
   if (const auto why = why_outside_contract(c); !why.empty()) return check_refusal(c, why);
-  if (const auto why = why_unjudgeable(c); !why.empty()) return plain(VerdictClass::none, "none: " + why);
+  const bool fits_host = why_illegal(c).empty();
+  if (!fits_host) // rare: the wider limits are asked for only then
+    if (const auto why = why_unjudgeable(c); !why.empty()) return plain(VerdictClass::none, "none: " + why);
   try {
     if (!forget_errors())
       return plain(VerdictClass::none, "none: the device reports an error before the launch");
-    Verdict v = impl_->run_trial(c, fault, options);
+    Verdict v = impl_->run_trial(c, fault, options, options.large || !fits_host);
     v.signature.configuration = configuration_class(v.launched.config);
     if (v.verdict != VerdictClass::fault && v.verdict != VerdictClass::hang) return v;
     impl_->lost = !forget_errors();
