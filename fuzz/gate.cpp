@@ -117,18 +117,14 @@ private:
 
   // How soon the generator alone meets the fault; the witness has the last word on the verdict.
   void kill_with_generated(GateRow& row, const Fault& fault, std::string verdict, std::string lane) {
-    Random random(options_.seed);
-    KernelWords words;
     row.generated_asked = true;
-    for (int64_t i = 1; i <= options_.most_generated && !stopped(); ++i) {
-      Case c = generate_case(random, operation_of(fault), words.now());
-      fit_fault(c, fault);
-      if (!is_finding(check(row, c, &fault).verdict)) continue;
-      if (is_finding(check_(c, nullptr).verdict))
-        continue; // the production kernel fails, too: no merit of the fault's
-      row.generated_to_kill = i, row.generated_verdict = row.verdict, row.generated_lane = row.lane;
-      break;
-    }
+    const Checker counting = [&](const Case& c, const Fault* planted) {
+      return planted ? check(row, c, planted) : check_(c, nullptr);
+    };
+    if (const auto kill = first_generated_kill(counting, fault, options_.seed, options_.most_generated,
+                                               [this] { return stopped(); }))
+      row.generated_to_kill = kill->number, row.generated_verdict = row.verdict,
+      row.generated_lane = row.lane;
     if (row.witness_killed) row.verdict = verdict, row.lane = lane;
     if (row.generated_to_kill > 0) return;
     row.passed = false;
@@ -199,6 +195,20 @@ private:
 };
 
 } // namespace
+
+std::optional<GeneratedKill> first_generated_kill(const Checker& check, const Fault& fault, uint64_t seed,
+                                                  int64_t most, const std::function<bool()>& stopped) {
+  Random random(seed);
+  KernelWords words;
+  for (int64_t i = 1; i <= most && !stopped(); ++i) {
+    Case c = generate_case(random, operation_of(fault), words.now());
+    fit_fault(c, fault);
+    if (!is_finding(check(c, &fault).verdict)) continue;
+    // Where the production kernel fails, too, it is no merit of the fault's.
+    if (!is_finding(check(c, nullptr).verdict)) return GeneratedKill{i, std::move(c)};
+  }
+  return {};
+}
 
 std::string_view name(GateKind kind) {
   return kind == GateKind::must_kill   ? "must kill"

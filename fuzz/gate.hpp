@@ -64,6 +64,15 @@ std::vector<CasesToKill> cases_to_kill(const Gate&);
 std::vector<std::string> unknown_rows(const std::vector<std::string>& only);
 Gate run_gate(const Checker&, const GateOptions&);
 
+// The first of `most` generated cases that a fault dies by while the production kernel passes it, and its
+// number, counted from 1.  The same seed gives the same cases.
+struct GeneratedKill {
+  int64_t number = 0;
+  Case c;
+};
+std::optional<GeneratedKill> first_generated_kill(const Checker&, const Fault&, uint64_t seed, int64_t most,
+                                                  const std::function<bool()>& stopped);
+
 std::string gate_table(const Gate&);
 std::string to_json(const Gate&, int indent = 2);
 

@@ -1,5 +1,6 @@
 #include "fuzz/practice_run.hpp"
 #include "fuzz/fault_fit.hpp"
+#include "fuzz/gate.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/must_pass.hpp"
 
@@ -61,15 +62,9 @@ private:
 
   // The first one that our oracle kills, as the gate looks for it.
   void add_generated(const Fault& fault) {
-    Random random(options_.seed);
-    KernelWords words;
-    for (int64_t i = 0; i < options_.most_generated && !stopped(); ++i) {
-      Case c = generate_case(random, operation_of(fault), words.now());
-      fit_fault(c, fault);
-      if (!is_finding(bench_.check(c, &fault).verdict) || is_finding(bench_.check(c, nullptr).verdict))
-        continue;
-      return add(c, &fault, RunOf::generated);
-    }
+    if (const auto kill = first_generated_kill(bench_.check, fault, options_.seed, options_.most_generated,
+                                               [this] { return stopped(); }))
+      add(kill->c, &fault, RunOf::generated);
   }
 
   void correct(const Case& c, const Fault* control) {
