@@ -10,13 +10,22 @@ std::span<const Fault> faults() {
   static const std::vector<Fault> sorted = [] {
     std::vector<Fault> all;
     for (const auto& part :
-         {address_faults(), layout_faults(), mask_faults(), number_faults(), block_faults(), deep_faults(),
-          cache_faults(), top_k_faults(), form_faults(), variant_faults()})
+         {address_faults(), layout_faults(), mask_faults(), number_faults(), controls(), block_faults(),
+          deep_faults(), cache_faults(), top_k_faults(), form_faults(), variant_faults()})
       all.insert(all.end(), part.begin(), part.end());
     std::ranges::sort(all, {}, &Fault::name);
     return all;
   }();
   return sorted;
+}
+
+bool claims(const Fault& control, Lane lane) {
+  switch (lane) {
+  case Lane::exact: return control.claim.exact;
+  case Lane::numeric: return control.claim.numeric;
+  case Lane::special: return control.claim.special;
+  }
+  return false;
 }
 
 const Fault* find_fault(std::string_view name) {

@@ -25,6 +25,13 @@ struct FaultLaunch {
   constexpr FaultLaunch(mqa::CacheGatherFn f) : cache_gather(f) {}
 };
 
+// What a control says of itself, and is held to.  A must-kill fault claims nothing: the production kernels'
+// declaration is its own.
+struct Claim {
+  bool exact = false, numeric = false, special = false; // the lanes whose every case it must survive
+  bool nan_to_zero = true, scale_after_sum = true;      // its policy (refimpl/reference.hpp)
+};
+
 struct Fault {
   std::string_view name;   // out_offset_32
   std::string_view breaks; // one line: what it changes
@@ -33,7 +40,10 @@ struct Fault {
   FaultLaunch launch;
   const char* witness; // JSON of a small case known to kill it (or to be survived); its op is the fault's
   bool needs_lds_checker = false; // on real hardware it may go unseen
+  Claim claim = {};               // of a control
 };
+// Whether a control says that it survives every case of this lane.
+bool claims(const Fault& control, Lane lane);
 
 // All of them, sorted by name.  find_fault returns nullptr for an unknown name.
 std::span<const Fault> faults();

@@ -9,6 +9,7 @@ std::span<const Fault> address_faults();
 std::span<const Fault> layout_faults();
 std::span<const Fault> mask_faults();
 std::span<const Fault> number_faults();
+std::span<const Fault> controls();
 std::span<const Fault> block_faults();
 std::span<const Fault> deep_faults();
 std::span<const Fault> cache_faults();

@@ -8,6 +8,7 @@ std::span<const Fault> address_faults() { return {}; }
 std::span<const Fault> layout_faults() { return {}; }
 std::span<const Fault> mask_faults() { return {}; }
 std::span<const Fault> number_faults() { return {}; }
+std::span<const Fault> controls() { return {}; }
 std::span<const Fault> block_faults() { return {}; }
 std::span<const Fault> deep_faults() { return {}; }
 std::span<const Fault> cache_faults() { return {}; }

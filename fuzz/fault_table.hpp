@@ -11,4 +11,7 @@ inline constexpr mqa::LaunchFn kLaunch = &mqa::launch_with<R, mqa::FaultInstance
 
 inline constexpr FaultKind kKill = FaultKind::must_kill, kSurvive = FaultKind::must_survive;
 
+// Of both numbers of a pair.
+template <class Pair, class F> __device__ Pair each(Pair p, F f) { return Pair{f(p.x), f(p.y)}; }
+
 } // namespace mqalab

@@ -139,7 +139,7 @@ private:
     for (int64_t i = 0; !options_.quick && row.passed && i < options_.survive_cases && !stopped(); ++i) {
       Case c = generate_case(random, operation_of(control));
       fit_fault(c, control);
-      c.data.lane = Lane::numeric; // the lane in which a control is inside the bound
+      if (!claims(control, c.data.lane)) c.data.lane = Lane::numeric; // which every control claims
       row.passed = spared(row, c, &control);
     }
   }

@@ -106,7 +106,8 @@ IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const Oracl
     return run;
   }
   run.launched = ran.choice;
-  if (rows_.empty()) rows_ = reference(problem_, after_, declared_policy(run.launched.config.variant));
+  if (rows_.empty())
+    rows_ = reference(problem_, after_, declared_policy(run.launched.config.variant, planted));
   if (const LaunchResult chose = finished(launch_top_k(fault)); chose.status != VerdictClass::ok) {
     run.verdict = of_step(did_not_run(chose), "top_k");
     return run;

@@ -50,14 +50,9 @@ struct Scan {
   void value(int64_t element, uint32_t got, double expected, double bound) {
     const float number = std::bit_cast<float>(got);
     if (is_nan(got) && still_prefilled(element, got, expected)) return;
-    if (due.exact ? agrees_exactly(expected, number) : agrees(expected, bound, number)) {
-      // Overflow to infinity and "any result" have no error to speak of.
-      if (!due.exact && bound > 0 && std::isfinite(bound) && std::isfinite(number) && std::isfinite(expected))
-        worst_ratio = std::max(worst_ratio, std::abs(number - expected) / bound);
-      return;
-    }
+    if (!due.exact) worst_ratio = std::max(worst_ratio, error_ratio(expected, bound, number));
+    if (due.exact ? agrees_exactly(expected, number) : agrees(expected, bound, number)) return;
     const bool numbers = std::isfinite(number) && std::isfinite(expected);
-    if (numbers && bound > 0) worst_ratio = std::max(worst_ratio, std::abs(number - expected) / bound);
     report(numbers ? VerdictClass::value : VerdictClass::wrong_class, element, got, expected, bound, true);
   }
   void tail(int64_t element, uint32_t got) {
@@ -93,6 +88,11 @@ struct Scan {
 };
 
 } // namespace
+
+double error_ratio(double expected, double bound, float got) {
+  if (!(bound > 0) || !std::isfinite(bound) || !std::isfinite(got) || !std::isfinite(expected)) return 0;
+  return std::abs(got - expected) / bound;
+}
 
 Judgement judge_cells(const Expected& due, const Output& out) {
   Scan scan{due, out};

@@ -43,8 +43,11 @@ struct Judgement {
   VerdictClass verdict = VerdictClass::ok;  // the first class in order that has a deviation
   std::vector<Deviation> deviations;        // of that class, the first 65536
   int64_t cells_checked = 0, cells_bad = 0; // bad: of every class
-  double worst_error_ratio = 0;
+  double worst_error_ratio = 0;             // of cells judged by a bound
 };
+// The error as a share of its bound; 0 where there is no error to speak of: an overflow to infinity, a result
+// that may be anything, a cell without a bound.
+double error_ratio(double expected, double bound, float got);
 Judgement judge_cells(const Expected&, const Output&);
 // The same as a verdict for people: pattern, region, first bad cells.
 Verdict judge(const Expected&, const Output&);

@@ -6,7 +6,10 @@
 
 namespace mqalab {
 
-// NaN rule, scale order, and the accumulation class of the unit that the variant uses.
-Policy declared_policy(int32_t variant = MQA_VARIANT_AUTO);
+struct Fault;
+
+// NaN rule, scale order, and the accumulation class of the unit that the variant uses.  A planted kernel
+// brings its own rule and order when it claims another (fault.hpp).
+Policy declared_policy(int32_t variant = MQA_VARIANT_AUTO, const Fault* planted = nullptr);
 
 } // namespace mqalab

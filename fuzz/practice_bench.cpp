@@ -34,8 +34,8 @@ std::vector<Says> measured(Oracle& oracle, const Case& c, const Fault* fault) {
   // A launch that stops is seen by every suite.
   if (!error.empty()) return std::vector<Says>(metrics.size(), Says::fails);
   prefill_with_zeros(logits), prefill_with_zeros(again);
-  const std::vector<RowReference> rows =
-      reference(p, generate(p, c.data, Poison::nan_codes), declared_policy(launched.config.variant), false);
+  const std::vector<RowReference> rows = reference(p, generate(p, c.data, Poison::nan_codes),
+                                                   declared_policy(launched.config.variant, fault), false);
   std::vector<Says> says;
   for (const PracticeMetric& m : metrics) {
     const double value = m.measure({p, logits, rows, again});

@@ -1,6 +1,7 @@
 #include "fuzz/trial_large.hpp"
 
 #include "fuzz/device_scan.hpp"
+#include "fuzz/judge.hpp"
 #include "fuzz/large_sample.hpp"
 #include "fuzz/logits_output.hpp"
 #include "fuzz/policy.hpp"
@@ -116,9 +117,10 @@ private:
   uint64_t salt_;
 };
 
-void look_at_samples(Verdict& v, const Case& c, const Problem& p, LargeOutput& output, Tensors tensors) {
+void look_at_samples(Verdict& v, const Case& c, const Fault* fault, const Problem& p, LargeOutput& output,
+                     Tensors tensors) {
   const bool exact = is_exact(p, c.data);
-  const Policy policy = declared_policy(v.launched.config.variant);
+  const Policy policy = declared_policy(v.launched.config.variant, fault);
   WindowReference due(p, std::move(tensors));
   for (const SampleWindow& w : sample_windows(p, v.launched.config.chunk_k, c.data.seed)) {
     const std::vector<uint32_t> got = output.read(w);
@@ -126,6 +128,7 @@ void look_at_samples(Verdict& v, const Case& c, const Problem& p, LargeOutput& o
     for (size_t i = 0; i < got.size(); ++i) {
       const float number = std::bit_cast<float>(got[i]);
       const double value = expected.value[i], bound = expected.bound[i];
+      if (!exact) v.worst_error_ratio = std::max(v.worst_error_ratio, error_ratio(value, bound, number));
       if (exact ? agrees_exactly(value, number) : agrees(value, bound, number)) continue;
       const auto column = w.begin + static_cast<int64_t>(i);
       if (v.verdict == VerdictClass::ok) {
@@ -191,7 +194,7 @@ Verdict try_large(TrialMemory& memory, const Case& c, const Fault* fault, const 
   Verdict v;
   v.launched = ran.choice;
   output.look_at_written_set(v);
-  if (v.verdict == VerdictClass::ok) look_at_samples(v, c, p, output, std::move(tensors));
+  if (v.verdict == VerdictClass::ok) look_at_samples(v, c, fault, p, output, std::move(tensors));
   if (v.verdict == VerdictClass::ok) look_at_partner(memory, fault, p, output, v);
   return v;
 }

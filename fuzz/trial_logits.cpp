@@ -63,7 +63,7 @@ public:
   }
   Verdict judge_first(const Setup& setup, const LaunchResult& ran, const std::vector<uint32_t>& cells,
                       const std::vector<uint64_t>& old_salts) {
-    const Policy policy = declared_policy(ran.choice.config.variant);
+    const Policy policy = declared_policy(ran.choice.config.variant, fault_);
     const std::vector<RowReference> rows = reference(problem_, tensors_, policy);
     const Expected due{problem_,
                        case_.data,
