@@ -46,13 +46,14 @@ private:
       const int64_t turn = next_++;
       if (turn >= all_) return;
       const int64_t index = options_.shard + turn * options_.shards;
-      add(index, verdict_of(check, index));
+      const Case c = false_positive_case(options_.seed, index);
+      add(index, c.data.lane, verdict_of(check, c));
     }
   }
 
-  Verdict verdict_of(const Checker& check, int64_t index) const {
+  static Verdict verdict_of(const Checker& check, const Case& c) {
     try {
-      return check(false_positive_case(options_.seed, index), nullptr);
+      return check(c, nullptr);
     } catch (const std::exception& e) {
       Verdict lost;
       lost.verdict = VerdictClass::none, lost.message = fmt::format("none: {}", e.what());
@@ -60,12 +61,14 @@ private:
     }
   }
 
-  void add(int64_t index, const Verdict& verdict) {
+  void add(int64_t index, Lane lane, const Verdict& verdict) {
     const std::scoped_lock lock(mutex_);
     ++sum_.cases;
     sum_.refused += verdict.verdict == VerdictClass::rejected;
     sum_.without_verdict += verdict.verdict == VerdictClass::none;
     sum_.findings += is_finding(verdict.verdict);
+    if (const std::string key = ratio_key(verdict, lane); !key.empty())
+      sum_.error_ratios[key].add(verdict.worst_error_ratio, index);
     if (options_.until_first && is_finding(verdict.verdict)) found_ = true;
     if (is_finding(verdict.verdict) || verdict.verdict == VerdictClass::none)
       keep_lowest(is_finding(verdict.verdict) ? sum_.accused : sum_.lost,

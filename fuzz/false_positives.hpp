@@ -1,6 +1,7 @@
 // How often the oracle accuses the production kernel: generated cases, each of its own seed, so that shards
 // and jobs share one list of cases and their counts add up.
 #pragma once
+#include "fuzz/error_ratios.hpp"
 #include "fuzz/isolated.hpp"
 
 #include <functional>
@@ -34,6 +35,7 @@ struct FalsePositives {
   // Of each sort those of the lowest indices, ascending, at most kMostKept: the same with every number of
   // jobs.
   std::vector<Accusation> accused, lost; // findings; cases without a verdict
+  ErrorRatioTable error_ratios;          // of the right cases whose numbers were judged by a bound
   double seconds = 0;
   bool stopped = false;
 };

@@ -37,11 +37,28 @@ nlohmann::json listed(const std::vector<Accusation>& kept) {
   return list;
 }
 
+nlohmann::json ratios(const ErrorRatioTable& table) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const auto& [key, r] : table)
+    all[key] = {{"cases", r.cases},
+                {"exact", r.exact},
+                {"up_to_power_of_half", r.power},
+                {"worst", r.worst},
+                {"worst_index", r.worst_index},
+                {"drift", r.worst > kDrift}};
+  return all;
+}
+
 nlohmann::json counts(const FalsePositives& f) {
-  nlohmann::json all{{"cases", f.cases},       {"findings", f.findings},
-                     {"refused", f.refused},   {"without_verdict", f.without_verdict},
-                     {"seconds", f.seconds},   {"accusations", listed(f.accused)},
-                     {"lost", listed(f.lost)}, {"first_finding_index", nullptr}};
+  nlohmann::json all{{"cases", f.cases},
+                     {"findings", f.findings},
+                     {"refused", f.refused},
+                     {"without_verdict", f.without_verdict},
+                     {"seconds", f.seconds},
+                     {"accusations", listed(f.accused)},
+                     {"lost", listed(f.lost)},
+                     {"first_finding_index", nullptr},
+                     {"error_ratios", ratios(f.error_ratios)}};
   if (!f.accused.empty()) all["first_finding_index"] = f.accused.front().index;
   return all;
 }
@@ -86,7 +103,10 @@ std::string gate_table(const Gate& gate) {
   text += fmt::format("{}; {}; {}; {} cases", score(gate, GateKind::must_kill, "killed"),
                       score(gate, GateKind::must_pass, "passed"),
                       score(gate, GateKind::must_survive, "controls spared"), cases);
-  if (gate.false_positives) text += "; " + mqalab::text(*gate.false_positives);
+  if (gate.false_positives) {
+    text += "; " + mqalab::text(*gate.false_positives);
+    for (const std::string& line : drifts(gate.false_positives->error_ratios)) text += "\n  " + line;
+  }
   for (const CasesToKill& g : cases_to_kill(gate))
     text += fmt::format("\n  generated cases to a kill, {:<20} {:>4} faults, median {:>4}, worst {:>5}{}",
                         g.group, g.killed, g.median, g.worst,

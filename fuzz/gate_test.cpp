@@ -86,6 +86,56 @@ TEST(FalsePositives, TheLowestAreKeptWithAnyNumberOfJobs) {
   for (size_t i = 0; i < kMostKept; ++i) EXPECT_EQ(f.accused[i].index, static_cast<int64_t>(i));
 }
 
+Verdict right_by(double share_of_bound) {
+  Verdict v;
+  v.accumulation = "cdna3_fp8", v.worst_error_ratio = share_of_bound;
+  v.launched.config.variant = MQA_VARIANT_STAGED;
+  return v;
+}
+
+TEST(ErrorRatios, AreCountedByPowersOfTwoAndKernel) {
+  const auto count_with = [](int jobs) {
+    return count_false_positives(
+        [] {
+          return
+              [](const Case& c, const Fault*) { return right_by(c.data.lane == Lane::numeric ? 0.26 : 0.0); };
+        },
+        {.cases = 200, .jobs = jobs});
+  };
+  const FalsePositives f = count_with(1);
+  const ErrorRatios& numeric = f.error_ratios.at("staged, numeric, cdna3_fp8");
+  EXPECT_GT(numeric.cases, 20);
+  EXPECT_EQ(numeric.power[1], numeric.cases); // above 1/4, up to 1/2
+  EXPECT_EQ(numeric.worst, 0.26);
+  const ErrorRatios& special = f.error_ratios.at("staged, special, cdna3_fp8");
+  EXPECT_EQ(special.exact, special.cases);
+  EXPECT_EQ(special.worst_index, -1);
+  EXPECT_TRUE(drifts(f.error_ratios).empty());
+  const FalsePositives by_jobs = count_with(3);
+  EXPECT_EQ(by_jobs.error_ratios.at("staged, numeric, cdna3_fp8").worst_index, numeric.worst_index);
+}
+
+TEST(ErrorRatios, ACreepTowardsTheBoundIsSaidAndIsNoFinding) {
+  int64_t turn = 0;
+  Gate gate;
+  gate.false_positives = count_false_positives(
+      [&] { return [&](const Case&, const Fault*) { return right_by(turn++ == 7 ? 0.8 : 0.01); }; },
+      {.cases = 10});
+  const FalsePositives& f = *gate.false_positives;
+  EXPECT_EQ(f.findings, 0);
+  ASSERT_EQ(drifts(f.error_ratios).size(), 1U);
+  EXPECT_NE(gate_table(gate).find("an error of 0.8 of its bound in case 7 of "), std::string::npos);
+}
+
+TEST(ErrorRatios, OnlyRightCasesWithABoundHaveOne) {
+  Verdict v = right_by(0.2);
+  EXPECT_EQ(ratio_key(v, Lane::numeric), "staged, numeric, cdna3_fp8");
+  v.accumulation.clear();
+  EXPECT_EQ(ratio_key(v, Lane::numeric), "");
+  v = right_by(1.2), v.verdict = VerdictClass::value;
+  EXPECT_EQ(ratio_key(v, Lane::numeric), "");
+}
+
 TEST(FalsePositives, OneCaseInTwentyMayBeLost) {
   FalsePositives f;
   f.cases = 100, f.without_verdict = 5;
