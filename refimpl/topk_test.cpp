@@ -15,26 +15,49 @@ namespace {
 using Columns = std::vector<int32_t>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-RowReference random_row(uint64_t seed, int columns) {
+// Everything that a result can be where values and bounds are halves: agrees() of compare.hpp says which of
+// these a column may hold.
+constexpr float kResults[] = {NAN,   -INFINITY, -5.5f, -5.0f, -4.5f, -4.0f, -3.5f, -3.0f,   -2.5f,
+                              -2.0f, -1.5f,     -1.0f, -0.5f, 0.0f,  0.5f,  1.0f,  1.5f,    2.0f,
+                              2.5f,  3.0f,      3.5f,  4.0f,  4.5f,  5.0f,  5.5f,  INFINITY};
+
+// Ties and overlaps in every row; in rows of `special`, NaN, infinities and columns that may hold anything.
+RowReference random_row(uint64_t seed, int columns, bool special) {
+  constexpr double kSpecials[] = {NAN, -kInf, kInf};
   RowReference row;
   for (int i = 0; i < columns; ++i) {
     const Stream s = Stream(seed, 20).at(uint64_t(i));
     row.value.push_back(double(s.below(9)) - 4);
     row.bound.push_back(double(s.below(4, 1)) / 2);
+    if (!special || s.below(2, 2)) continue;
+    if (s.below(3, 3))
+      row.value.back() = kSpecials[s.below(3, 4)], row.bound.back() = 0;
+    else
+      row.bound.back() = kAnyResult;
   }
   return row;
 }
 
+// What a column may hold, as positions in kResults: NaN is the lowest.
+std::vector<std::vector<int>> outcomes(const RowReference& row) {
+  std::vector<std::vector<int>> all(row.value.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    for (int r = 0; r < int(std::size(kResults)); ++r)
+      if (agrees(row.value[i], row.bound[i], kResults[r])) all[i].push_back(r);
+  return all;
+}
+
 // Straight from the definition of must and may, quadratic.
 TopkMargin brute_force(const RowReference& row, int64_t k) {
-  const size_t n = row.value.size();
+  const auto may_be = outcomes(row);
+  const size_t n = may_be.size();
   TopkMargin margin{std::vector<bool>(n), std::vector<bool>(n)};
   for (size_t i = 0; i < n; ++i) {
     int64_t reach = 0, above = 0;
     for (size_t j = 0; j < n; ++j) {
       if (j == i) continue;
-      reach += row.value[j] + row.bound[j] >= row.value[i] - row.bound[i];
-      above += row.value[j] - row.bound[j] > row.value[i] + row.bound[i];
+      reach += may_be[j].back() >= may_be[i].front();
+      above += may_be[j].front() > may_be[i].back();
     }
     margin.must[i] = reach < k, margin.may[i] = above < k;
   }
@@ -42,26 +65,29 @@ TopkMargin brute_force(const RowReference& row, int64_t k) {
 }
 
 TEST(Topk, MarginEqualsItsDefinition) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
-    const int n = 1 + int(seed % 15);
-    const RowReference row = random_row(seed, n);
-    for (int64_t k = 0; k <= n + 1; ++k) {
-      const TopkMargin got = topk_margin(row, k), expected = brute_force(row, k);
-      ASSERT_EQ(got.must, expected.must) << "seed " << seed << " k " << k;
-      ASSERT_EQ(got.may, expected.may) << "seed " << seed << " k " << k;
+  for (const bool special : {false, true})
+    for (uint64_t seed = 1; seed <= 300; ++seed) {
+      const int n = int(seed % 16);
+      const RowReference row = random_row(seed, n, special);
+      for (int64_t k = 0; k <= n + 2; ++k) {
+        const TopkMargin got = topk_margin(row, k), expected = brute_force(row, k);
+        ASSERT_EQ(got.must, expected.must) << "special " << special << " seed " << seed << " k " << k;
+        ASSERT_EQ(got.may, expected.may) << "special " << special << " seed " << seed << " k " << k;
+      }
     }
-  }
 }
 
+// So a selection that is exact against logits within their bounds is never accused.
 TEST(Topk, OfAnyLogitsWithinTheBoundHoldsMustAndStaysInMay) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
-    const RowReference row = random_row(seed, 20);
-    std::vector<double> logits;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    const RowReference row = random_row(seed, 20, seed % 2);
+    const auto may_be = outcomes(row);
+    std::vector<float> logits;
     for (size_t i = 0; i < 20; ++i)
-      logits.push_back(row.value[i] + row.bound[i] * (2 * Stream(seed, 21).uniform(i) - 1));
-    for (int64_t k : {1, 5, 19}) {
+      logits.push_back(kResults[may_be[i][Stream(seed, 21).at(i).below(may_be[i].size())]]);
+    for (int64_t k : {1, 5, 19, 20, 21}) {
       const TopkMargin margin = topk_margin(row, k);
-      const Columns chosen = topk(std::span<const double>(logits), k);
+      const Columns chosen = topk(std::span<const float>(logits), k);
       for (int32_t i = 0; i < 20; ++i) {
         const bool in = std::binary_search(chosen.begin(), chosen.end(), i);
         ASSERT_TRUE(in || !margin.must[i]) << "seed " << seed;
