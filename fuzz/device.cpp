@@ -1,6 +1,7 @@
 #include "fuzz/device.hpp"
 
 #include "fuzz/case_names.hpp"
+#include "fuzz/dirty.hpp"
 #include "fuzz/fault_fit.hpp"
 
 #include <fmt/format.h>
@@ -46,6 +47,11 @@ void DeviceBuffer::download(int64_t offset_bytes, void* to, int64_t bytes) const
             "hipMemcpy");
 }
 
+namespace {
+// A NaN, or a number that no sum hides.
+uint32_t poison_word(const Stress& s) { return s.schedule % 2 ? 0x7149f2ca : 0x7fc0dead; }
+} // namespace
+
 #ifdef MQALAB_SIM
 namespace {
 
@@ -65,7 +71,7 @@ std::string last_message(hipError_t error) {
 void apply_stress(const Stress& s) {
   amdsim_quiet(1);
   set("SCHED", s.schedule ? fmt::format("random:{}", s.schedule) : "inorder");
-  set("POISON", !s.poison ? "off" : s.schedule % 2 ? "7149f2ca" : "7fc0dead");
+  set("POISON", !s.poison ? "off" : fmt::format("{:08x}", poison_word(s)));
   set("LDS_CHECK", s.check_lds ? "1" : "0");
   set("MAX_INST", fmt::format("{}", s.most_instructions));
   set("TIMEOUT", kHangSeconds);
@@ -83,7 +89,13 @@ namespace {
 std::string last_message(hipError_t error) { return hipGetErrorString(error); }
 } // namespace
 
-void apply_stress(const Stress&) {}
+void apply_stress(const Stress& s) {
+  if (!s.poison) return;
+  std::string why;
+  const mqa::DeviceFacts* facts = mqa::device_facts(&why);
+  if (!facts) throw DeviceError(why);
+  require(dirty_compute_units(poison_word(s), *facts, nullptr), "the launch that dirties the compute units");
+}
 
 bool forget_errors() {
   (void)hipGetLastError();

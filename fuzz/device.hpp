@@ -39,11 +39,12 @@ private:
   int64_t size_ = -1;
 };
 
-// How a launch is disturbed; on real hardware nothing changes.
+// How a launch is disturbed.  Real hardware heeds `poison` only.
 struct Stress {
-  uint64_t schedule = 0;  // 0: blocks and waves in order; else a seed of their order
-  bool poison = false;    // registers, LDS and new memory hold a NaN (even schedules) or a large number
-  bool check_lds = false; // uninitialised reads and missing barriers are faults
+  uint64_t schedule = 0; // 0: blocks and waves in order; else a seed of their order
+  // Registers, LDS and, simulated, new memory hold a NaN (even schedules) or a large number.
+  bool poison = false;
+  bool check_lds = false;        // uninitialised reads and missing barriers are faults
   int64_t most_instructions = 0; // of one wave, then the launch counts as hung
 };
 void apply_stress(const Stress&);
