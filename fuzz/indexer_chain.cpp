@@ -116,7 +116,9 @@ IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const Oracl
   indices().read(index_watch_.windows, run.indices);
   run.verdict = cache.verdict != VerdictClass::ok ? of_step(cache, "cache_write") : judge_logits(setup, run);
   if (run.verdict.verdict == VerdictClass::ok) run.verdict = judge_selection(setup, run);
+  if (run.verdict.verdict == VerdictClass::ok) run.verdict = judge_whole(setup, run);
   run.verdict.launched = run.launched;
+  run.verdict.recall = worst_recall(run);
   return run;
 }
 
@@ -163,6 +165,11 @@ Verdict IndexerChain::judge_selection(const Setup& setup, const IndexerRun& run)
   return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "top_k");
 }
 
+Verdict IndexerChain::judge_whole(const Setup& setup, const IndexerRun& run) const {
+  Verdict v = judge_end_to_end(problem_, rows_, {index_watch_, run.indices, setup.salt, {}});
+  return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "end to end");
+}
+
 Candidates IndexerChain::candidates(const IndexerRun& run) const {
   return [this, &run](int64_t row) {
     std::vector<float> logits(static_cast<size_t>(problem_.limit(row)));
@@ -187,16 +194,20 @@ std::vector<Deviation> IndexerChain::differences_of(const Setup& first, const In
 
 std::vector<double> IndexerChain::recalls(const IndexerRun& run) const {
   std::vector<double> all;
-  for (int64_t row = 0; row < problem_.rows() && !run.indices.empty(); ++row) {
-    std::vector<int32_t> got;
-    for (int32_t i = 0; i < problem_.k; ++i)
-      got.push_back(
-          static_cast<int32_t>(run.indices[index_watch_.cell_of(row * index_problem_.logits_stride + i)]));
-    std::sort(got.begin(), got.end());
-    const auto& due = rows_[static_cast<size_t>(row)].value;
-    all.push_back(recall(got, topk(std::span<const double>(due), problem_.k)));
-  }
+  for (int64_t row = 0; row < problem_.rows() && !run.indices.empty(); ++row)
+    all.push_back(selection_recall(std::span<const double>(rows_[static_cast<size_t>(row)].value), 0,
+                                   selection_of(problem_, {index_watch_, run.indices, 0, {}}, row),
+                                   problem_.k));
   return all;
+}
+
+// Rows without columns select nothing.
+double IndexerChain::worst_recall(const IndexerRun& run) const {
+  const std::vector<double> all = recalls(run);
+  double worst = -1;
+  for (size_t row = 0; row < all.size(); ++row)
+    if (!rows_[row].value.empty()) worst = worst < 0 ? all[row] : std::min(worst, all[row]);
+  return worst;
 }
 
 } // namespace mqalab

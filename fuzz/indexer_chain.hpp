@@ -1,6 +1,6 @@
 // The indexer end to end on the device: keys into the cache, logits from the cache, a selection from the
 // logits.  Every step is judged against its own input, so that a verdict names the step that broke and not
-// what followed from it.
+// what followed from it; then the selection against the reference, whatever lay between.
 #pragma once
 #include "fuzz/judge_top_k.hpp"
 #include "fuzz/logits_output.hpp"
@@ -12,7 +12,7 @@ namespace mqalab {
 
 // One launch of all three.
 struct IndexerRun {
-  Verdict verdict; // of the first step that is not right; its signature's region names the step
+  Verdict verdict; // of the first step that is not right; its signature's pattern names the step
   std::vector<uint32_t> logits, indices; // watched cells; empty when a step did not run
   mqa_choice launched{};                 // of the logits
 };
@@ -28,7 +28,10 @@ public:
   // order.
   std::vector<Deviation> differences_of(const Setup& first, const IndexerRun&, const Setup& next,
                                         const IndexerRun&) const;
-  // Per row: share of the double reference's selection that was selected.  What a model loses to a fault.
+  // The selection of a run in which all three ran, against the reference (judge_end_to_end).
+  Verdict judge_whole(const Setup&, const IndexerRun&) const;
+  // Per row: share of the double reference's selection that was selected (selection_recall).  What a model
+  // loses to a fault.
   std::vector<double> recalls(const IndexerRun&) const;
 
   const Problem& problem() const { return problem_; }
@@ -42,6 +45,7 @@ private:
   Verdict judge_logits(const Setup&, const IndexerRun&);
   Verdict judge_selection(const Setup&, const IndexerRun&);
   Candidates candidates(const IndexerRun&) const;
+  double worst_recall(const IndexerRun&) const;
 
   TrialMemory& memory_;
   const Case& case_;

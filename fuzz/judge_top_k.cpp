@@ -3,6 +3,7 @@
 #include "fuzz/sentinel.hpp"
 #include "fuzz/signature.hpp"
 #include "refimpl/top_k_check.hpp"
+#include "refimpl/topk.hpp"
 
 #include <fmt/format.h>
 
@@ -19,80 +20,123 @@ VerdictClass class_of(TopKMistake mistake) {
   return confused ? VerdictClass::wrong_class : VerdictClass::value;
 }
 
-struct Scan {
-  const Problem& p;
-  const Candidates& candidates;
-  const Output& out;
-  std::array<TopKJudgement, kVerdictClasses> found{}; // by class
-  int64_t bad = 0;
-
-  void report(VerdictClass kind, int64_t row, int64_t position, uint32_t got, double expected,
-              std::string_view pattern, const std::string& note) {
-    ++bad;
-    TopKJudgement& j = found[static_cast<size_t>(kind)];
+// Deviations as they are found, by class, because the class that is asked for first names the verdict.
+class Complaints {
+public:
+  void add(VerdictClass kind, int64_t row, int64_t position, uint32_t got, double expected,
+           std::string_view pattern, const std::string& note) {
+    ++bad_;
+    TopKJudgement& j = found_[static_cast<size_t>(kind)];
     if (j.deviations.empty()) j.verdict = kind, j.pattern = pattern, j.note = note;
     if (j.deviations.size() < kMostDeviations)
       j.deviations.push_back({kind, row, position, got, expected, 0, kind != VerdictClass::touched});
   }
+  TopKJudgement judgement() {
+    for (const VerdictClass kind : {VerdictClass::untouched, VerdictClass::stale, VerdictClass::touched,
+                                    VerdictClass::wrong_class, VerdictClass::value}) {
+      TopKJudgement& j = found_[static_cast<size_t>(kind)];
+      if (j.deviations.empty()) continue;
+      j.cells_bad = bad_;
+      return std::move(j);
+    }
+    return {};
+  }
+
+private:
+  std::array<TopKJudgement, kVerdictClasses> found_{};
+  int64_t bad_ = 0;
+};
+
+struct Scan {
+  const Problem& p;
+  const Candidates& candidates;
+  const Output& out;
+  Complaints complaints{};
+  double recall = -1;
+
   // Was the cell left alone, now or by an earlier launch?
   bool still_prefilled(int64_t row, int64_t position, uint32_t got) {
     const int64_t element = row * p.indices_stride + position;
     const auto holds = [&](uint64_t salt) { return got == sentinel(salt, element); };
     if (holds(out.salt))
-      return report(VerdictClass::untouched, row, position, got, 0, "untouched", "never written"), true;
+      return complaints.add(VerdictClass::untouched, row, position, got, 0, "untouched", "never written"),
+             true;
     if (!std::any_of(out.old_salts.begin(), out.old_salts.end(), holds)) return false;
-    return report(VerdictClass::stale, row, position, got, 0, "stale", "an earlier launch's prefill"), true;
+    complaints.add(VerdictClass::stale, row, position, got, 0, "stale", "an earlier launch's prefill");
+    return true;
   }
   void row(int64_t r) {
-    const uint32_t* cells = out.cells.data() + out.watch.cell_of(r * p.indices_stride);
-    bool whole = true;
-    for (int64_t i = 0; i < p.k; ++i) whole &= !still_prefilled(r, i, cells[i]);
-    if (!whole) return;
-    const std::vector<int32_t> indices(cells, cells + p.k);
+    const std::span<const int32_t> indices = selection_of(p, out, r);
     const std::vector<float> logits = candidates(r);
+    if (!logits.empty()) {
+      const double share = selection_recall(logits, p.first(r), indices, p.k);
+      recall = recall < 0 ? share : std::min(recall, share);
+    }
+    bool whole = true;
+    for (int64_t i = 0; i < p.k; ++i)
+      whole &= !still_prefilled(r, i, static_cast<uint32_t>(indices[static_cast<size_t>(i)]));
+    if (!whole) return;
     for (const TopKComplaint& c : top_k_complaints({logits, p.first(r), p.k, p.stable}, indices))
-      report(class_of(c.mistake), r, c.position, static_cast<uint32_t>(c.got), c.expected, name(c.mistake),
-             c.words);
+      complaints.add(class_of(c.mistake), r, c.position, static_cast<uint32_t>(c.got), c.expected,
+                     name(c.mistake), c.words);
   }
   void padding(const Window& w) {
     for (int64_t e = w.begin; e < w.end; ++e) {
       const int64_t position = e % p.indices_stride;
       const uint32_t got = out.cells[static_cast<size_t>(w.first + e - w.begin)];
       if (position >= p.k && got != sentinel(out.salt, e))
-        report(VerdictClass::touched, e / p.indices_stride, position, got, 0, "behind the row",
-               "must not be written");
+        complaints.add(VerdictClass::touched, e / p.indices_stride, position, got, 0, "behind the row",
+                       "must not be written");
     }
   }
 };
 
-} // namespace
+// One row's selection against what the bounds of its reference leave open.
+class EndToEnd {
+public:
+  EndToEnd(const RowReference& row, int64_t k, std::span<const int32_t> indices)
+      : row_(row), k_(k), indices_(indices), margin_(topk_margin(row, k)),
+        due_(topk(std::span<const double>(row.value), k)), taken_(row.value.size()) {}
 
-Problem index_cells(const Problem& p) {
-  Problem cells;
-  cells.batch = p.batch, cells.next_n = p.next_n, cells.lens_per_row = true;
-  cells.max_model_len = p.k, cells.logits_stride = p.indices_stride;
-  cells.context_lens.assign(static_cast<size_t>(p.rows()), p.k);
-  return cells;
-}
-
-TopKJudgement judge_top_k_cells(const Problem& p, const Candidates& candidates, const Output& out) {
-  Scan scan{p, candidates, out};
-  for (int64_t row = 0; row < p.rows(); ++row) scan.row(row);
-  for (const Window& w : out.watch.windows) scan.padding(w);
-  for (const VerdictClass kind : {VerdictClass::untouched, VerdictClass::stale, VerdictClass::touched,
-                                  VerdictClass::wrong_class, VerdictClass::value}) {
-    TopKJudgement& j = scan.found[static_cast<size_t>(kind)];
-    if (j.deviations.empty()) continue;
-    j.cells_bad = scan.bad;
-    return std::move(j);
+  void look(int64_t r, Complaints& out) {
+    for (size_t i = 0; i < due_.size(); ++i) look_at_selected(r, i, out);
+    for (size_t i = 0; i < due_.size(); ++i) // every column that must be selected is among those due
+      if (const auto column = static_cast<size_t>(due_[i]); margin_.must[column] && !taken_[column])
+        out.add(VerdictClass::value, r, static_cast<int64_t>(i), static_cast<uint32_t>(indices_[i]),
+                expected(i), "must be selected",
+                fmt::format("column {} is missing: whatever the rounding, it is among the {} largest",
+                            column_of(i), k_));
   }
-  return {};
-}
 
-Verdict judge_top_k(const Problem& p, const Candidates& candidates, const Output& out) {
-  const TopKJudgement j = judge_top_k_cells(p, candidates, out);
+private:
+  int64_t column_of(size_t position) const { return row_.first + due_[position]; }
+  double expected(size_t position) const { return static_cast<double>(column_of(position)); }
+
+  void look_at_selected(int64_t r, size_t position, Complaints& out) {
+    const int32_t got = indices_[position];
+    const auto complain = [&](const std::string& why) {
+      out.add(VerdictClass::value, r, static_cast<int64_t>(position), static_cast<uint32_t>(got),
+              expected(position), "may not be selected", fmt::format("column {} {}", got, why));
+    };
+    const int64_t i = got - row_.first;
+    if (i < 0 || i >= static_cast<int64_t>(taken_.size())) return complain("is no candidate");
+    if (taken_[static_cast<size_t>(i)]) return complain("for the second time");
+    taken_[static_cast<size_t>(i)] = true;
+    if (!margin_.may[static_cast<size_t>(i)])
+      complain(fmt::format("is selected: whatever the rounding, {} others are larger", k_));
+  }
+
+  const RowReference& row_;
+  int64_t k_;
+  std::span<const int32_t> indices_;
+  TopkMargin margin_;
+  std::vector<int32_t> due_; // counted from the row's first column, as margin_ and taken_ are
+  std::vector<bool> taken_;
+};
+
+Verdict in_words(const Problem& p, const TopKJudgement& j, const Output& out) {
   Verdict v;
-  v.verdict = j.verdict, v.cells_checked = out.watch.cells, v.cells_bad = j.cells_bad;
+  v.verdict = j.verdict, v.cells_checked = out.watch.cells, v.cells_bad = j.cells_bad, v.recall = j.recall;
   if (j.verdict == VerdictClass::ok) return v;
   const Region region = region_of(index_cells(p), 0, j.deviations);
   v.signature = {j.verdict, j.pattern, region.name};
@@ -104,6 +148,41 @@ Verdict judge_top_k(const Problem& p, const Candidates& candidates, const Output
       fmt::format("{}: {} of {} indices are wrong, {}; {}. First: row {} position {}, {}", name(v.verdict),
                   v.cells_bad, v.cells_checked, j.pattern, region.detail, first.row, first.column, j.note);
   return v;
+}
+
+} // namespace
+
+Problem index_cells(const Problem& p) {
+  Problem cells;
+  cells.batch = p.batch, cells.next_n = p.next_n, cells.lens_per_row = true;
+  cells.max_model_len = p.k, cells.logits_stride = p.indices_stride;
+  cells.context_lens.assign(static_cast<size_t>(p.rows()), p.k);
+  return cells;
+}
+
+std::span<const int32_t> selection_of(const Problem& p, const Output& out, int64_t row) {
+  const uint32_t* cells = out.cells.data() + out.watch.cell_of(row * p.indices_stride);
+  return {reinterpret_cast<const int32_t*>(cells), static_cast<size_t>(p.k)};
+}
+
+TopKJudgement judge_top_k_cells(const Problem& p, const Candidates& candidates, const Output& out) {
+  Scan scan{p, candidates, out};
+  for (int64_t row = 0; row < p.rows(); ++row) scan.row(row);
+  for (const Window& w : out.watch.windows) scan.padding(w);
+  TopKJudgement j = scan.complaints.judgement();
+  j.recall = scan.recall;
+  return j;
+}
+
+Verdict judge_top_k(const Problem& p, const Candidates& candidates, const Output& out) {
+  return in_words(p, judge_top_k_cells(p, candidates, out), out);
+}
+
+Verdict judge_end_to_end(const Problem& p, std::span<const RowReference> rows, const Output& out) {
+  Complaints complaints;
+  for (int64_t row = 0; row < p.rows(); ++row)
+    EndToEnd(rows[static_cast<size_t>(row)], p.k, selection_of(p, out, row)).look(row, complaints);
+  return in_words(p, complaints.judgement(), out);
 }
 
 } // namespace mqalab

@@ -52,6 +52,28 @@ TEST(Indexer, AFaultIsSeenInTheStepThatItIsPlantedIn) {
   }
 }
 
+// No fault of the chain can be planted that only the end-to-end rule sees.  Logits within their bounds are
+// results that the reference allows, and a selection that is exact against them keeps must and may (the proof
+// by test: refimpl/topk_test.cpp); both steps' judges read the very buffers that the chain ends with.  So the
+// rule holds the judges and the wiring of the trial, and is tested by selections made by hand here, and in
+// trial_top_k_test.cpp without a device.
+TEST(Indexer, TheSelectionOfAnotherCaseIsWrongEndToEnd) {
+  const Case c = case_from_json(kSmall, "test");
+  TrialMemory memory;
+  IndexerChain chain(memory, c);
+  const struct Setup setup{memory.fresh_salt()};
+  const IndexerRun run = chain.run(setup, nullptr, {});
+  Case other_keys = c;
+  other_keys.data.seed = 2;
+  IndexerChain other(memory, other_keys);
+  const struct Setup next{memory.fresh_salt()};
+  const IndexerRun strange = other.run(next, nullptr, {});
+  EXPECT_EQ(chain.judge_whole(setup, run).verdict, VerdictClass::ok);
+  const Verdict v = chain.judge_whole(next, strange);
+  EXPECT_EQ(v.verdict, VerdictClass::value);
+  EXPECT_THAT(v.message, HasSubstr("end to end: value: "));
+}
+
 TEST(Indexer, AFaultOfAnotherOperationIsRefused) {
   for (const char* fault : {"gather_row_zero", "sum_offset_32", "prefill_start_ignored"}) {
     ASSERT_NE(find_fault(fault), nullptr) << fault;

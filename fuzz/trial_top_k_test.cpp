@@ -3,6 +3,7 @@
 #include "fuzz/judge_top_k.hpp"
 #include "fuzz/oracle.hpp"
 #include "fuzz/sentinel.hpp"
+#include "refimpl/compare.hpp"
 
 #include <gmock/gmock.h>
 
@@ -59,6 +60,67 @@ TEST(JudgeTopK, AWrongSelectionIsAValue) {
   EXPECT_EQ(v.verdict, VerdictClass::value);
   EXPECT_EQ(v.signature.pattern, "duplicate");
   EXPECT_EQ(v.cells_bad, 2) << "and column 0 is missing";
+}
+
+// ---- end to end: the same row, as a reference with a bound of 0.5 on the fourth logit and none else ----
+struct Reference : OneRow {
+  std::vector<RowReference> rows{{{5, 4, 4, 3.5, 1}, {0, 0, 0, 0.5, 0}}};
+  Verdict judged(std::vector<uint32_t> cells) const {
+    const Watch watch(index_cells(p));
+    return judge_end_to_end(p, rows, {watch, cells, 7, {}});
+  }
+};
+
+TEST(JudgeEndToEnd, WhatTheBoundsLeaveOpenIsNotJudged) {
+  for (const uint32_t second : {1u, 2u, 3u}) {
+    const auto v = Reference().judged({0, second, OneRow::prefill(2), OneRow::prefill(3)});
+    EXPECT_EQ(v.verdict, VerdictClass::ok) << v.message;
+  }
+  Reference open;
+  open.rows[0].bound = {kAnyResult, kAnyResult, kAnyResult, kAnyResult, kAnyResult};
+  EXPECT_EQ(open.judged({3, 4, 0, 0}).verdict, VerdictClass::ok);
+}
+
+TEST(JudgeEndToEnd, AColumnThatMustBeThereIsMissed) {
+  const Verdict v = Reference().judged({1, 2, OneRow::prefill(2), OneRow::prefill(3)});
+  EXPECT_EQ(v.verdict, VerdictClass::value);
+  EXPECT_EQ(v.signature.pattern, "must be selected");
+  EXPECT_EQ(v.cells_bad, 1);
+  EXPECT_THAT(v.message, HasSubstr("row 0 position 0, column 0 is missing"));
+}
+
+TEST(JudgeEndToEnd, AColumnThatMayNotBeThereIsSeen) {
+  const Verdict v = Reference().judged({0, 4, OneRow::prefill(2), OneRow::prefill(3)});
+  EXPECT_EQ(v.verdict, VerdictClass::value);
+  EXPECT_EQ(v.signature.pattern, "may not be selected");
+  EXPECT_EQ(v.cells_bad, 1);
+  EXPECT_THAT(v.message, HasSubstr("row 0 position 1, column 4 is selected"));
+  EXPECT_THAT(Reference().judged({0, 7, 0, 0}).message, HasSubstr("column 7 is no candidate"));
+  EXPECT_THAT(Reference().judged({0, 0, 0, 0}).message, HasSubstr("column 0 for the second time"));
+  EXPECT_EQ(Reference().judged({0, ~0u, 0, 0}).verdict, VerdictClass::value) << "-1 where a column is due";
+}
+
+TEST(JudgeEndToEnd, NanComesLastAndFewerColumnsThanKAreAllDue) {
+  Reference nan;
+  nan.rows[0] = {{NAN, 1, -INFINITY, NAN}, {0, 0, 0, 0}};
+  EXPECT_EQ(nan.judged({1, 2, 0, 0}).verdict, VerdictClass::ok);
+  EXPECT_EQ(nan.judged({1, 3, 0, 0}).verdict, VerdictClass::value);
+  nan.rows[0] = {{NAN}, {0}};
+  EXPECT_EQ(nan.judged({0, ~0u, 0, 0}).verdict, VerdictClass::ok);
+  EXPECT_EQ(nan.judged({~0u, ~0u, 0, 0}).verdict, VerdictClass::value);
+  nan.rows[0] = {};
+  EXPECT_EQ(nan.judged({~0u, ~0u, 0, 0}).verdict, VerdictClass::ok);
+}
+
+TEST(JudgeEndToEnd, TheRegionIsOfRowsAndPositions) {
+  Reference two;
+  two.p.batch = 2, two.p.context_lens = {5, 5}, two.p.indices_stride = 2;
+  two.rows.push_back(two.rows[0]);
+  const Watch watch(index_cells(two.p));
+  const Verdict v = judge_end_to_end(two.p, two.rows, {watch, std::vector<uint32_t>{0, 1, 4, 3}, 7, {}});
+  EXPECT_EQ(v.cells_bad, 2);
+  EXPECT_EQ(v.first_bad.front().row, 1);
+  EXPECT_EQ(v.signature.region, "rows from");
 }
 
 // ---- on a device ----

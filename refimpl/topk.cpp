@@ -34,6 +34,9 @@ std::vector<double> sorted(std::vector<double> values) {
   return values;
 }
 
+// NaN is below every number, and equal to itself.
+template <class Number> bool below(Number a, Number b) { return std::isnan(a) ? !std::isnan(b) : a < b; }
+
 template <class Number> std::vector<int32_t> largest_columns(std::span<const Number> logits, int64_t k) {
   std::vector<int32_t> columns(logits.size());
   std::iota(columns.begin(), columns.end(), 0);
@@ -47,6 +50,27 @@ template <class Number> std::vector<int32_t> largest_columns(std::span<const Num
   columns.resize(kept);
   std::sort(columns.begin(), columns.end());
   return columns;
+}
+
+template <class Number>
+double recall_of_selection(std::span<const Number> logits, int64_t first, std::span<const int32_t> got,
+                           int64_t k) {
+  const std::vector<int32_t> due = largest_columns(logits, k);
+  if (due.empty()) return 1;
+  Number weakest = logits[due[0]];
+  for (const int32_t column : due)
+    if (below(logits[column], weakest)) weakest = logits[column];
+  int64_t ties_due = 0, ties = 0, above = 0;
+  for (const int32_t column : due) ties_due += !below(weakest, logits[column]);
+  std::vector<bool> taken(logits.size());
+  for (const int32_t column : got) {
+    const int64_t i = column - first;
+    if (i < 0 || i >= int64_t(logits.size()) || taken[i]) continue;
+    taken[i] = true;
+    above += below(weakest, logits[i]);
+    ties += !below(weakest, logits[i]) && !below(logits[i], weakest);
+  }
+  return double(above + std::min(ties, ties_due)) / double(due.size());
 }
 
 } // namespace
@@ -78,6 +102,15 @@ double recall(std::span<const int32_t> got, std::span<const int32_t> expected) {
   std::vector<int32_t> common;
   std::set_intersection(got.begin(), got.end(), expected.begin(), expected.end(), std::back_inserter(common));
   return double(common.size()) / double(expected.size());
+}
+
+double selection_recall(std::span<const float> logits, int64_t first, std::span<const int32_t> got,
+                        int64_t k) {
+  return recall_of_selection(logits, first, got, k);
+}
+double selection_recall(std::span<const double> logits, int64_t first, std::span<const int32_t> got,
+                        int64_t k) {
+  return recall_of_selection(logits, first, got, k);
 }
 
 double match_by_position(std::span<const int32_t> got, std::span<const int32_t> expected) {

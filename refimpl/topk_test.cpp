@@ -134,6 +134,21 @@ TEST(Topk, RecallCountsSharedColumns) {
   EXPECT_EQ(recall(Columns{}, Columns{}), 1);
 }
 
+TEST(Topk, RecallOfASelectionTakesTiesForEachOtherAndNothingTwice) {
+  const std::vector<double> logits{5, 4, 4, NAN, -kInf};
+  const auto of = [&](const Columns& got, int64_t k, int64_t first = 0) {
+    return selection_recall(std::span<const double>(logits), first, got, k);
+  };
+  EXPECT_EQ(of({2, 0}, 2), 1);
+  EXPECT_EQ(of({1, 2}, 2), 0.5) << "one tie is due, and 5 is missing";
+  EXPECT_EQ(of({0, 0}, 2), 0.5);
+  EXPECT_EQ(of({0, 3, 7, -1}, 4), 0.25) << "-inf before NaN";
+  EXPECT_EQ(of({4, 2, 1, 0}, 4), 1);
+  EXPECT_EQ(of({10, 12}, 2, 10), 1);
+  EXPECT_EQ(of({0, 1, 2, 3, 4, -1}, 6), 1) << "all columns, fewer than k";
+  EXPECT_EQ(selection_recall(std::span<const float>{}, 0, Columns{-1}, 1), 1);
+}
+
 // --- vllm#39303: what its metric says about correct kernels (faults.md, section 1)
 // ------------------------------------
 
