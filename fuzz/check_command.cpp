@@ -29,15 +29,17 @@ void print_cells(const Verdict& v) {
 }
 
 void print(const Verdict& v) {
+  const std::string recall = v.recall < 0 ? "" : fmt::format("recall {:.4g} (worst row)", v.recall);
   if (v.verdict == VerdictClass::ok) {
     fmt::print("ok: {} cells are as the contract wants them", v.cells_checked);
     if (v.worst_error_ratio > 0)
       fmt::print("; the largest error is {:.2g} of its bound", v.worst_error_ratio);
-    fmt::print("\n");
+    fmt::print("{}{}\n", recall.empty() ? "" : "; ", recall);
   } else {
     fmt::print("{}\n", v.message);
   }
   print_cells(v);
+  if (v.verdict != VerdictClass::ok && !recall.empty()) fmt::print("  {}\n", recall);
   if (v.launched.config.chunk_k) fmt::print("  launched: {}\n", config_text(v.launched.config));
 }
 

@@ -68,6 +68,15 @@ TEST_F(Command, JsonIsOnStdoutAlone) {
   EXPECT_EQ(o.err, "");
 }
 
+TEST_F(Command, ASelectionsRecallIsSaidWhetherItIsRightOrNot) {
+  const std::string four = file(R"({"op": "top_k", "batch": 3, "context_lens": [4, 4, 4], "max_model_len": 4,
+      "strides": {"logits": 9}, "top_k": {"k": 2}, "data": {"pattern": "address"}})");
+  EXPECT_THAT(mqalab({"check", four}).out, HasSubstr("wants them; recall 1 (worst row)\n"));
+  EXPECT_THAT(mqalab({"check", four, "--fault", "topk_sign_ignored"}).out,
+              HasSubstr("\n  recall 0 (worst row)\n"));
+  EXPECT_THAT(mqalab({"check", four, "--json"}).out, HasSubstr("\"recall\": 1.0"));
+}
+
 TEST_F(Command, TheConfigurationOnTheCommandLineIsLaunched) {
   const Outcome o = mqalab({"check", file(R"({"context_lens": [300], "max_model_len": 300})"), "--config",
                             "variant=direct,chunk_k=64,split_kv=2,wave_per_eu=1", "--repeat", "3"});

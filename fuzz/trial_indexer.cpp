@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mqalab {
 
 Verdict try_indexer(TrialMemory& memory, const Case& c, const Fault* fault, const OracleOptions& options) {
@@ -22,6 +24,7 @@ Verdict try_indexer(TrialMemory& memory, const Case& c, const Fault* fault, cons
     if (seen.empty()) continue;
     v.verdict = VerdictClass::unstable, v.signature = {v.verdict, "chain differs between launches", ""};
     v.cells_bad = static_cast<int64_t>(seen.size());
+    v.recall = std::min(v.recall, again.verdict.recall);
     v.message = fmt::format("unstable: {} cells differ between launches of the chain, the first in row {}",
                             seen.size(), seen.front().row);
   }

@@ -102,6 +102,16 @@ TEST(Indexer, RecallFallsWithAFaultOnceTheContextPassesK) {
       1.0);
 }
 
+TEST(Indexer, AVerdictHoldsTheWorstRowsRecallWhateverItsClass) {
+  EXPECT_EQ(check(kSmall).recall, 1);
+  const Verdict wrong = check(kSmall, "row_neighbour");
+  EXPECT_TRUE(is_finding(wrong.verdict));
+  EXPECT_EQ(wrong.recall, recall_of(kSmall, "row_neighbour"));
+  EXPECT_EQ(verdict_from_json(to_json(wrong)).recall, wrong.recall);
+  EXPECT_EQ(check(R"({"op": "indexer", "context_lens": [0], "top_k": {"k": 3}})").recall, -1);
+  EXPECT_EQ(check(R"({"op": "indexer", "batch": 2, "context_lens": [0, 1], "top_k": {"k": 3}})").recall, 1);
+}
+
 TEST(Indexer, TheScenariosFaultsExist) { EXPECT_EQ(indexer_faults().size(), 17u); }
 
 } // namespace

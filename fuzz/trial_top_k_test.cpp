@@ -62,6 +62,20 @@ TEST(JudgeTopK, AWrongSelectionIsAValue) {
   EXPECT_EQ(v.cells_bad, 2) << "and column 0 is missing";
 }
 
+TEST(JudgeTopK, RecallIsOfEveryVerdictAndOfTheWorstRow) {
+  const uint32_t two = OneRow::prefill(2), three = OneRow::prefill(3);
+  EXPECT_EQ(OneRow().judged({0, 3, two, three}).recall, 1);
+  EXPECT_EQ(OneRow().judged({2, 1, two, three}).recall, 0.5);
+  EXPECT_EQ(OneRow().judged({4, OneRow::prefill(1), two, three}).recall, 0) << "untouched";
+  OneRow pair;
+  pair.p.batch = 2, pair.p.context_lens = {5, 5}, pair.p.indices_stride = 2;
+  EXPECT_EQ(pair.judged({0, 3, 4, 0}).recall, 0.5);
+  EXPECT_EQ(pair.judged({4, 0, 0, 3}).recall, 0.5);
+  const Watch watch(index_cells(pair.p));
+  const auto nothing = [](int64_t) { return std::vector<float>(); };
+  EXPECT_EQ(judge_top_k(pair.p, nothing, {watch, std::vector<uint32_t>(4, ~0u), 7, {}}).recall, -1);
+}
+
 // ---- end to end: the same row, as a reference with a bound of 0.5 on the fourth logit and none else ----
 struct Reference : OneRow {
   std::vector<RowReference> rows{{{5, 4, 4, 3.5, 1}, {0, 0, 0, 0.5, 0}}};
