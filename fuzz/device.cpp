@@ -6,46 +6,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #ifdef MQALAB_SIM
 #include <amdsim/control.h>
 #endif
 
 namespace mqalab {
-
-void require(hipError_t error, const char* call) {
-  if (error != hipSuccess) throw DeviceError(fmt::format("{} failed: {}", call, hipGetErrorString(error)));
-}
-
-DeviceBuffer::~DeviceBuffer() {
-  if (data_) (void)hipFree(data_);
-}
-
-bool DeviceBuffer::resize(int64_t bytes) {
-  if (bytes == size_) return false;
-  if (data_) require(hipFree(std::exchange(data_, nullptr)), "hipFree");
-  size_ = -1;
-  void* memory = nullptr;
-  // An empty tensor still gets an address: a null pointer would be refused before anything is tested.
-  if (hipMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 4))) != hipSuccess)
-    throw DeviceError(fmt::format("hipMalloc of {} bytes failed", bytes));
-  data_ = static_cast<uint8_t*>(memory), size_ = bytes;
-  return true;
-}
-
-void DeviceBuffer::upload(int64_t offset_bytes, const void* from, int64_t bytes) {
-  if (bytes)
-    require(hipMemcpy(data_ + offset_bytes, from, static_cast<size_t>(bytes), hipMemcpyHostToDevice),
-            "hipMemcpy");
-}
-void DeviceBuffer::download(int64_t offset_bytes, void* to, int64_t bytes) const {
-  if (bytes)
-    require(hipMemcpy(to, data_ + offset_bytes, static_cast<size_t>(bytes), hipMemcpyDeviceToHost),
-            "hipMemcpy");
-}
 
 namespace {
 // A NaN, or a number that no sum hides.
@@ -118,10 +85,10 @@ PagedEntry entry_of(Operation op) {
 }
 
 template <class Args, class Entry>
-LaunchResult launch_production(Entry entry, const Args& args, const mqa_config& config) {
+LaunchResult launch_production(Entry entry, const Args& args, const mqa_config& config, hipStream_t stream) {
   LaunchResult result;
   result.choice.struct_size = sizeof result.choice;
-  const mqa_status status = entry(&args, &config, nullptr, &result.choice);
+  const mqa_status status = entry(&args, &config, stream, &result.choice);
   return status == MQA_OK ? result : started(status, config);
 }
 
@@ -134,7 +101,8 @@ mqa_choice choice_of(const mqa::LaunchConfig& c) {
 }
 
 template <class Args>
-LaunchResult launch_fault(const Args& args, const mqa_config& wanted, const Fault& fault) {
+LaunchResult launch_fault(const Args& args, const mqa_config& wanted, const Fault& fault,
+                          hipStream_t stream) {
   if (!fault.launch.logits) return planted_elsewhere(fault);
   std::string why = mqa::why_invalid(args, false);
   if (!why.empty()) return {VerdictClass::rejected, why, {}};
@@ -145,17 +113,10 @@ LaunchResult launch_fault(const Args& args, const mqa_config& wanted, const Faul
   if (staged.variant == MQA_VARIANT_AUTO) staged.variant = MQA_VARIANT_STAGED;
   if (mqa::resolve_config(args, staged, *facts, &config, &why) != MQA_OK)
     return {VerdictClass::rejected, why, {}};
-  const hipError_t error = fault.launch.logits(mqa::prepare(args, config, *facts), config, nullptr);
+  const hipError_t error = fault.launch.logits(mqa::prepare(args, config, *facts), config, stream);
   LaunchResult result = started(error, fault);
   result.choice = choice_of(config);
   return result;
-}
-
-LaunchResult launch_sum(const mqa_head_sum_args& args, const Fault* fault) {
-  if (!fault) return started(mqa_head_sum(&args, nullptr));
-  if (!fault->launch.head_sum) return planted_elsewhere(*fault);
-  if (const std::string why = mqa::why_invalid(args); !why.empty()) return {VerdictClass::rejected, why, {}};
-  return started(fault->launch.head_sum(args, nullptr), *fault);
 }
 
 } // namespace
@@ -187,18 +148,20 @@ LaunchResult started(hipError_t error, const Fault& fault) {
 }
 
 LaunchResult launch(Operation op, const mqa_paged_logits_args& args, const mqa_config& config,
-                    const Fault* fault) {
-  return finished(fault ? launch_fault(args, config, *fault) : launch_production(entry_of(op), args, config));
+                    const Fault* fault, hipStream_t stream) {
+  return fault ? launch_fault(args, config, *fault, stream)
+               : launch_production(entry_of(op), args, config, stream);
 }
-LaunchResult launch(const mqa_paged_logits_args& args, const mqa_config& config, const Fault* fault) {
-  return launch(Operation::paged_logits, args, config, fault);
+LaunchResult launch(const mqa_prefill_logits_args& args, const mqa_config& config, const Fault* fault,
+                    hipStream_t stream) {
+  return fault ? launch_fault(args, config, *fault, stream)
+               : launch_production(&mqa_prefill_logits, args, config, stream);
 }
-LaunchResult launch(const mqa_prefill_logits_args& args, const mqa_config& config, const Fault* fault) {
-  return finished(fault ? launch_fault(args, config, *fault)
-                        : launch_production(&mqa_prefill_logits, args, config));
-}
-LaunchResult launch(const mqa_head_sum_args& args, const Fault* fault) {
-  return finished(launch_sum(args, fault));
+LaunchResult launch(const mqa_head_sum_args& args, const Fault* fault, hipStream_t stream) {
+  if (!fault) return started(mqa_head_sum(&args, stream));
+  if (!fault->launch.head_sum) return planted_elsewhere(*fault);
+  if (const std::string why = mqa::why_invalid(args); !why.empty()) return {VerdictClass::rejected, why, {}};
+  return started(fault->launch.head_sum(args, stream), *fault);
 }
 
 LaunchResult finished(LaunchResult result) {

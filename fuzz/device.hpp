@@ -1,5 +1,6 @@
-// The device as the oracle sees it: exact buffers, copies that throw, one launch, and the simulator's knobs.
+// The device as the oracle sees it: buffers, one launch, and the simulator's knobs.
 #pragma once
+#include "fuzz/device_buffer.hpp"
 #include "fuzz/fault.hpp"
 #include "fuzz/verdict.hpp"
 #include "refimpl/sparse_buffer.hpp"
@@ -7,37 +8,9 @@
 #include <hip/hip_runtime_api.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 namespace mqalab {
-
-// A runtime call that failed outside of a launch: machine trouble, not a finding.
-struct DeviceError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-void require(hipError_t, const char* call);
-
-// One allocation of exactly the bytes asked for, kept while the size stays: the simulator checks accesses to
-// the byte.
-class DeviceBuffer {
-public:
-  DeviceBuffer() = default;
-  ~DeviceBuffer();
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-
-  // True when the memory is new.
-  bool resize(int64_t bytes);
-  uint8_t* data() const { return data_; }
-  int64_t size() const { return size_; }
-  void upload(int64_t offset_bytes, const void* from, int64_t bytes);
-  void download(int64_t offset_bytes, void* to, int64_t bytes) const;
-
-private:
-  uint8_t* data_ = nullptr;
-  int64_t size_ = -1;
-};
 
 // How a launch is disturbed.  Real hardware heeds `poison` only.
 struct Stress {
@@ -54,15 +27,17 @@ struct LaunchResult {
   std::string message;
   mqa_choice choice{};
 };
-// Launches the production kernel (fault == nullptr) or a planted fault and waits for it.  The operation is
-// one of those that take paged arguments: ragged and per head, too.
-LaunchResult launch(Operation, const mqa_paged_logits_args&, const mqa_config&, const Fault*);
-LaunchResult launch(const mqa_paged_logits_args&, const mqa_config&, const Fault*); // Operation::paged_logits
-LaunchResult launch(const mqa_prefill_logits_args&, const mqa_config&, const Fault*);
-LaunchResult launch(const mqa_head_sum_args&, const Fault*);
+// Starts the production kernel (fault == nullptr) or a planted fault on `stream`: what the entry point said,
+// to be waited for by finished().  The operation is one of those that take paged arguments: ragged and per
+// head, too.
+LaunchResult launch(Operation, const mqa_paged_logits_args&, const mqa_config&, const Fault*,
+                    hipStream_t stream = nullptr);
+LaunchResult launch(const mqa_prefill_logits_args&, const mqa_config&, const Fault*,
+                    hipStream_t stream = nullptr);
+LaunchResult launch(const mqa_head_sum_args&, const Fault*, hipStream_t stream = nullptr);
 
-// The same in two steps, for operations that are not logits: what the entry point or a planted launcher said,
-// then what the device says once it is done.  `config`: what was asked for, {} when the operation takes none.
+// The two steps of any launch: what the entry point or a planted launcher said, then what the device says once
+// all of its work is done.  `config`: what was asked for, {} when the operation takes none.
 LaunchResult started(mqa_status, const mqa_config& config = {});
 LaunchResult started(hipError_t, const Fault&);
 LaunchResult finished(LaunchResult started);

@@ -33,9 +33,10 @@ public:
   std::optional<std::string> changed(const Problem&, const Tensors&) const;
 
 private:
-  DeviceBuffer q_, kv_cache_, weights_, context_lens_, block_table_;
-  DeviceBuffer slot_prefix_;             // ragged
-  DeviceBuffer row_starts_, key_scales_; // prefill
+  DeviceBuffer q_{"q"}, kv_cache_{"the keys"}, weights_{"weights"}, context_lens_{"context lengths"},
+      block_table_{"block table"};
+  DeviceBuffer slot_prefix_{"slot prefix"};                              // ragged
+  DeviceBuffer row_starts_{"row starts"}, key_scales_{"the key scales"}; // prefill
 };
 
 // An output on the device, 32-bit words between two guard zones of canaries.  Watched words are prefilled
@@ -61,7 +62,7 @@ public:
 
 private:
   void write_guards();
-  DeviceBuffer buffer_;
+  DeviceBuffer buffer_{"an output"};
   int64_t words_ = 0;
   std::vector<uint32_t> staging_;
 };
