@@ -1,6 +1,7 @@
 #include "fuzz/boundaries.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace mqalab {
 namespace {
@@ -72,6 +73,42 @@ int64_t draw_stride(const Case& c, std::string_view name, Random& random) {
   return (draw_padded(bytes, random) + 3) / 4 * 4;
 }
 
+// ---- where an item lies at an edge ----
+constexpr int64_t kEdgeGrain = 1 << 20; // keeps a product of edges and items within 64 bits
+
+// In bytes.  Of units longer than a byte also the edge of a 32-bit index: 2^31 of them.
+int64_t draw_edge(int64_t unit_bytes, Random& random) {
+  if (unit_bytes > 1 && random.chance(10)) return kEdge31 * unit_bytes;
+  return random.chance(50) ? kEdge31 : kEdge32;
+}
+
+enum class Place : uint8_t { around, begins, ends, across };
+Place draw_place(Random& random) {
+  const int64_t percent = random.between(0, 99);
+  return percent < 40   ? Place::around
+         : percent < 55 ? Place::begins
+         : percent < 70 ? Place::ends
+                        : Place::across;
+}
+
+// Not where no multiple of the item's number does it.
+std::optional<int64_t> stride_for(Place place, const StridedItems& items, int64_t item, int64_t edge,
+                                  Random& random) {
+  const int64_t per_step = item * items.step, extent = items.extent(item);
+  const auto exact = [&](int64_t begin) {
+    return begin % per_step ? std::nullopt : std::optional(begin / per_step * items.step);
+  };
+  switch (place) {
+  case Place::around: return ((edge + per_step - 1) / per_step + random.between(-1, 1)) * items.step;
+  case Place::begins: return exact(edge);
+  case Place::ends: return extent < 1 ? std::nullopt : exact(edge - extent);
+  case Place::across: break;
+  }
+  const int64_t least = (edge - extent + per_step) / per_step, most = (edge - 1) / per_step;
+  if (least > most) return std::nullopt;
+  return random.between(least, most) * items.step;
+}
+
 } // namespace
 
 std::vector<int64_t> context_boundaries(const Case& c, int64_t most) {
@@ -98,10 +135,21 @@ int64_t draw_context(const Case& c, Random& random, int64_t most) {
   return random.pick(std::span<const int64_t>(values));
 }
 
-int64_t draw_crossing_stride(int64_t row, int64_t unit_bytes, Random& random) {
-  const int64_t edge = random.pick({int64_t{1} << 31, int64_t{1} << 31, int64_t{1} << 32});
-  const int64_t per_row = std::max<int64_t>(row, 1) * unit_bytes;
-  return (edge + per_row - 1) / per_row + random.between(-1, 1);
+int64_t draw_crossing_stride(const StridedItems& items, int64_t most_bytes, Random& random) {
+  const auto lowest = [&](int64_t edge) { // its stride is the longest
+    return std::max(items.first, (items.count * (edge / kEdgeGrain) + most_bytes / kEdgeGrain - 1) /
+                                     (most_bytes / kEdgeGrain));
+  };
+  int64_t edge = draw_edge(items.unit_bytes, random);
+  if (lowest(edge) > items.last) edge = kEdge31;
+  if (lowest(edge) > items.last) return 0;
+  const Place place = draw_place(random);
+  for (int tries = 0; tries < 8; ++tries) {
+    const int64_t item = random.between(lowest(edge), items.last);
+    if (const auto stride = stride_for(place, items, item, edge / items.unit_bytes, random)) return *stride;
+  }
+  const int64_t item = random.between(lowest(edge), items.last);
+  return *stride_for(Place::around, items, item, edge / items.unit_bytes, random);
 }
 
 Pattern draw_pattern(const Case& c, Random& random) {

@@ -212,6 +212,14 @@ double visible(const Problem& p) {
   return tokens;
 }
 
+// Keys that a writer reads, a gather writes or a prefill sees.
+double key_rows(const Problem& p) {
+  if (p.op == Operation::prefill_logits) return static_cast<double>(p.num_blocks);
+  double tokens = 0;
+  for (int32_t b = 0; b < p.batch; ++b) tokens += static_cast<double>(p.needed_tokens(b));
+  return tokens;
+}
+
 std::string beyond_size_limits(const Case& c, const Problem& p, const Limits& limits) {
   constexpr auto limit = static_cast<double>(kLargestBuffer_bytes);
   const double q = product(c.shape.batch, p.q_stride_batch) + product(p.next_n, p.q_stride_next) +
@@ -219,17 +227,17 @@ std::string beyond_size_limits(const Case& c, const Problem& p, const Limits& li
   const bool planes = has_meaning(c.op, "strides.logits_head");
   const double logits =
       product(p.rows(), p.logits_stride) + (planes ? product(p.heads, p.logits_stride_head) : 0);
-  const double slots = c.op == Operation::prefill_logits ? static_cast<double>(p.num_blocks) : visible(p);
-  return first_too_large(
-      {{"kv_cache", product(p.num_blocks, p.kv_block_stride_bytes), limit, "bytes"},
-       {"q", q, limit, "bytes"},
-       {"weights", 4 * product(p.rows(), p.weights_stride), limit, "bytes"},
-       {"logits", 4 * logits, limit, "bytes"},
-       {"keys", 4 * slots * static_cast<double>(p.keys_stride), limit, "bytes"},
-       {"key scales", 4 * slots * static_cast<double>(p.key_scales_stride), limit, "bytes"},
-       {"indices", 4 * product(p.rows(), p.indices_stride), limit, "bytes"},
-       {"the sum of all rows' visible tokens", c.op == Operation::top_k ? 0 : visible(p),
-        static_cast<double>(limits.tokens), "tokens"}});
+  const double keys = key_rows(p);
+  const int64_t key_bytes = c.op == Operation::cache_gather ? 1 : c.writer.key_type == MQA_KEY_FP32 ? 4 : 2;
+  return first_too_large({{"kv_cache", product(p.num_blocks, p.kv_block_stride_bytes), limit, "bytes"},
+                          {"q", q, limit, "bytes"},
+                          {"weights", 4 * product(p.rows(), p.weights_stride), limit, "bytes"},
+                          {"logits", 4 * logits, limit, "bytes"},
+                          {"keys", keys * product(key_bytes, p.keys_stride), limit, "bytes"},
+                          {"key scales", 4 * keys * static_cast<double>(p.key_scales_stride), limit, "bytes"},
+                          {"indices", 4 * product(p.rows(), p.indices_stride), limit, "bytes"},
+                          {"the sum of all rows' visible tokens", c.op == Operation::top_k ? 0 : visible(p),
+                           static_cast<double>(limits.tokens), "tokens"}});
 }
 
 } // namespace

@@ -23,8 +23,8 @@ Case generate_any_case(Random&);
 // Outside the contract in one argument; rarely legal, where the draws meet none that the call has.
 Case generate_illegal_case(Random&, Operation);
 void make_illegal(Case&, Random&);
-// Two or a few rows, blocks or planes whose addresses lie around 2^31 or 2^32 bytes, in one buffer of
-// several; sparse and cheap.
+// Two or a few rows, blocks or planes whose addresses lie at 2^31 or 2^32 bytes, in one buffer (60 %), two
+// (25 %) or all of them; sparse and cheap.
 Case generate_large_offset_case(Random&, Operation);
 // All lengths anew: equal, one outlier, independent, ascending; also the counts of lens_per_row.
 void draw_lengths(Case&, Random&, int64_t most);

@@ -93,13 +93,15 @@ void columns_near_context(Case& c, Random& random) {
 // rows * stride * 4 about 2^31, and the same for what is read.
 void rows_times_stride(Case& c, Random& random) {
   if (rows(c) < 2) c.shape.batch = 2;
-  const int64_t row = random.between(1, rows(c) - 1);
+  const auto stretched = [&](int64_t count, int64_t unit_bytes, int64_t extent) {
+    const StridedItems items{1, count - 1, count, unit_bytes, [=](int64_t) { return extent; }};
+    return draw_crossing_stride(items, kMostStretched_bytes, random);
+  };
+  const Shape& s = c.shape;
   switch (random.between(0, 2)) {
-  case 0: c.strides.logits = draw_crossing_stride(row, 4, random); break;
-  case 1: c.strides.weights = draw_crossing_stride(row, 4, random); break;
-  default:
-    c.strides.q[0] = draw_crossing_stride(std::max<int64_t>(row / std::max(c.shape.next_n, 1), 1), 1, random);
-    break;
+  case 0: c.strides.logits = stretched(rows(c), 4, s.max_model_len); break;
+  case 1: c.strides.weights = stretched(rows(c), 4, s.heads); break;
+  default: c.strides.q[0] = stretched(s.batch, 1, int64_t{s.next_n} * s.heads * s.head_dim); break;
   }
 }
 void start_to_boundary(Case& c, Random& random) {
