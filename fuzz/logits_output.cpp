@@ -56,20 +56,24 @@ uint32_t LogitsOutput::prefilled(uint64_t salt, int64_t element) const {
 }
 
 LaunchResult LogitsOutput::launch(const mqa_config& config, const Fault* fault) {
-  const DeviceInputs& in = inputs_;
-  if (problem_.op == Operation::prefill_logits)
-    return mqalab::launch(in.prefill_args(problem_, first_logit()), config, fault);
-  if (has_planes()) return launch_head_sum(config, fault);
-  return mqalab::launch(problem_.op, in.args(problem_, first_logit()), config, fault);
+  return finished(start(config, fault, nullptr));
 }
 
-LaunchResult LogitsOutput::launch_head_sum(const mqa_config& config, const Fault* fault) {
+LaunchResult LogitsOutput::start(const mqa_config& config, const Fault* fault, hipStream_t stream) {
+  const DeviceInputs& in = inputs_;
+  if (problem_.op == Operation::prefill_logits)
+    return mqalab::launch(in.prefill_args(problem_, first_logit()), config, fault, stream);
+  if (has_planes()) return start_head_sum(config, fault, stream);
+  return mqalab::launch(problem_.op, in.args(problem_, first_logit()), config, fault, stream);
+}
+
+LaunchResult LogitsOutput::start_head_sum(const mqa_config& config, const Fault* fault, hipStream_t stream) {
   const bool in_first_step = fault && fault->launch.logits;
   const mqa_paged_logits_args args = inputs_.args(*planes_problem_, planes().floats());
   const LaunchResult made =
-      mqalab::launch(Operation::per_head_logits, args, config, in_first_step ? fault : nullptr);
+      mqalab::launch(Operation::per_head_logits, args, config, in_first_step ? fault : nullptr, stream);
   if (made.status != VerdictClass::ok) return made;
-  LaunchResult added = mqalab::launch(sum_args(), in_first_step ? nullptr : fault);
+  LaunchResult added = mqalab::launch(sum_args(), in_first_step ? nullptr : fault, stream);
   added.choice = made.choice;
   return added;
 }

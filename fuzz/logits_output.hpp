@@ -30,13 +30,15 @@ public:
   // The watched cells; and what a cell that was not written holds.
   void read(std::vector<uint32_t>& cells) const;
   uint32_t prefilled(uint64_t salt, int64_t element) const;
-  // Over the inputs in memory.  A fault stands in for the step that it is planted in.
+  // Over the inputs in memory, waited for.  A fault stands in for the step that it is planted in.
   LaunchResult launch(const mqa_config&, const Fault*);
+  // The same on a stream and not waited for: finished() does that.
+  LaunchResult start(const mqa_config&, const Fault*, hipStream_t);
 
 private:
   float* first_logit() { return logits().floats() + base_shift_; }
   void prefill_planes(uint64_t salt);
-  LaunchResult launch_head_sum(const mqa_config&, const Fault*);
+  LaunchResult start_head_sum(const mqa_config&, const Fault*, hipStream_t);
   mqa_head_sum_args sum_args();
 
   DeviceInputs& inputs_;
