@@ -24,8 +24,8 @@ ExitCode exit_code(const Verdict& v, bool contract) {
 
 void print_cells(const Verdict& v) {
   for (const BadCell& c : v.first_bad)
-    fmt::print("  row {:<6} column {:<8} expected {:<14} got {:<14} {}\n", c.row, c.column, shown(c.expected),
-               shown(c.got), c.note);
+    fmt::print("  {:<26} expected {:<14} got {:<14} {}\n", place_text(c),
+               v.verdict == VerdictClass::touched ? "no write" : shown(c.expected), shown(c.got), c.note);
 }
 
 void print(const Verdict& v) {

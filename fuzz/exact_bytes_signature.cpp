@@ -40,14 +40,20 @@ float due_scale(const BadByte& b) { return std::bit_cast<float>(word_of(*b.due, 
 struct DuePlace {
   int64_t row;
   int32_t column;
+  bool scale;
 };
+// Of a byte that is due: its token, in the order of the sequences, and what of it.
+std::string token_text(int64_t token, int64_t dim, bool scale) {
+  return scale ? fmt::format("token {} scale", token) : fmt::format("token {} dim {}", token, dim);
+}
 using DueWords = std::unordered_map<uint32_t, DuePlace>;
 DueWords due_words(const ByteOutput& output) {
   DueWords words;
   for (const DueBytes& due : output.due)
     for (int32_t i = 0; i + 4 <= due.count; i += 4) {
       const uint32_t word = word_of(due, static_cast<size_t>(i));
-      if (word != (word & 0xff) * 0x01010101u) words.try_emplace(word, DuePlace{due.row, due.column + i});
+      if (word != (word & 0xff) * 0x01010101u)
+        words.try_emplace(word, DuePlace{due.row, due.column + i, due.count == 4});
     }
   return words;
 }
@@ -96,44 +102,53 @@ std::string pattern_of_bytes(const Problem& p, const DueWords& words, const Byte
   return most(sample_of(j.bad), [&](auto& b) { return words.contains(b.word); }) ? "foreign slot" : "written";
 }
 
-// Row and column for people.  Of a byte that must not be written: block and byte in the block of a cache,
-// else row and element of the output.
+// Row and column, and the same in words.  Of a byte that must not be written: block and byte in the block of
+// a cache, else row and element of the output.
 struct Place {
   int64_t row, column;
-  std::string region, note;
+  std::string region, where, note;
 };
-Place place_in_cache(const Problem& p, int64_t offset) {
-  const int64_t block = offset / p.kv_block_stride_bytes, inside = offset % p.kv_block_stride_bytes;
+std::string unwanted(const BadByte& b) { return fmt::format("must not be written, holds 0x{:02x}", b.got()); }
+Place place_in_cache(const Problem& p, const BadByte& b) {
+  const int64_t block = b.offset_bytes / p.kv_block_stride_bytes,
+                inside = b.offset_bytes % p.kv_block_stride_bytes;
   const bool padding = inside >= int64_t{p.block_size} * (p.head_dim + 4);
-  return {block, inside, padding ? "padding" : "another slot",
-          fmt::format("must not be written: byte {} of block {}", inside, block)};
+  return {block, inside, padding ? "padding" : "another slot", fmt::format("block {} byte {}", block, inside),
+          unwanted(b)};
 }
-Place place_of(const Problem& p, const ByteOutput& output, const BadByte& b) {
-  if (b.due && is_scale(b)) return {b.due->row, b.due->column, "scales", ""};
-  if (b.due)
-    return {b.due->row, b.due->column + b.offset_bytes - b.due->offset_bytes, "values",
-            fmt::format("code 0x{:02x} instead of 0x{:02x}", b.got(), b.expected())};
-  if (p.op != Operation::cache_gather) return place_in_cache(p, b.offset_bytes);
+// Of a byte that is due.
+std::string note_of(VerdictClass kind, const BadByte& b) {
+  if (kind == VerdictClass::untouched) return "never written";
+  if (kind == VerdictClass::stale) return "an earlier launch's prefill";
+  return is_scale(b) ? "" : fmt::format("code 0x{:02x} instead of 0x{:02x}", b.got(), b.expected());
+}
+Place place_of(const Problem& p, const ByteOutput& output, VerdictClass kind, const BadByte& b) {
+  if (b.due) {
+    const bool scale = is_scale(b);
+    const int64_t column = b.due->column + (scale ? 0 : b.offset_bytes - b.due->offset_bytes);
+    return {b.due->row, column, scale ? "scales" : "values", token_text(b.due->row, column, scale),
+            note_of(kind, b)};
+  }
+  if (p.op != Operation::cache_gather) return place_in_cache(p, b);
   const bool scales = output.name == "scales";
   const int64_t stride = scales ? 4 * p.key_scales_stride : p.keys_stride;
-  return {b.offset_bytes / stride, b.offset_bytes % stride, "padding",
-          fmt::format("must not be written: byte {} of row {} of the {}", b.offset_bytes % stride,
-                      b.offset_bytes / stride, output.name)};
+  const int64_t row = b.offset_bytes / stride, inside = b.offset_bytes % stride;
+  return {row, inside, "padding", fmt::format("row {} byte {}", row, inside), unwanted(b)};
 }
 
-std::string region_of_bytes(const Problem& p, const ByteOutput& output, std::span<const BadByte> bad) {
+std::string region_of_bytes(const Problem& p, const ByteOutput& output, const ByteJudgement& j) {
   std::string region;
-  for (const BadByte& b : bad) {
-    const std::string here = place_of(p, output, b).region;
+  for (const BadByte& b : j.bad) {
+    const std::string here = place_of(p, output, j.verdict, b).region;
     if (region.empty()) region = here;
-    if (here != region) return bad.front().due ? "values and scales" : "padding and other slots";
+    if (here != region) return j.bad.front().due ? "values and scales" : "padding and other slots";
   }
   return region;
 }
 
-BadCell cell_of(const Problem& p, const ByteOutput& output, const BadByte& b) {
-  const Place place = place_of(p, output, b);
-  BadCell cell{place.row, place.column, 0, std::nan(""), 0, place.note};
+BadCell cell_of(const Problem& p, const ByteOutput& output, VerdictClass kind, const BadByte& b) {
+  const Place place = place_of(p, output, kind, b);
+  BadCell cell{place.row, place.column, 0, std::nan(""), 0, place.note, place.where};
   if (is_scale(b))
     cell.got = got_scale(b), cell.expected = due_scale(b);
   else
@@ -148,23 +163,23 @@ Verdict explain_bytes(const Problem& p, const ByteOutput& output, const ByteJudg
   const DueWords words = due_words(output);
   Verdict v;
   v.verdict = j.verdict, v.cells_checked = j.bytes_checked, v.cells_bad = j.bytes_bad;
-  v.signature = {j.verdict, pattern_of_bytes(p, words, j), region_of_bytes(p, output, j.bad)};
+  v.signature = {j.verdict, pattern_of_bytes(p, words, j), region_of_bytes(p, output, j)};
   for (const BadByte& b : j.bad) {
     if (v.first_bad.size() == kShown) break;
-    BadCell cell = cell_of(p, output, b);
+    BadCell cell = cell_of(p, output, j.verdict, b);
     if (v.signature.pattern == "displaced" || v.signature.pattern == "foreign slot")
       if (const auto from = words.find(b.word); from != words.end())
-        cell.note += fmt::format("{}holds what is due in row {} column {}", cell.note.empty() ? "" : "; ",
-                                 from->second.row, from->second.column);
+        cell.note += fmt::format("{}holds what is due at {}", cell.note.empty() ? "" : "; ",
+                                 token_text(from->second.row, from->second.column, from->second.scale));
     const bool seen = !v.first_bad.empty() && v.first_bad.back().row == cell.row &&
                       v.first_bad.back().column == cell.column;
     if (!seen) v.first_bad.push_back(cell); // a scale has four bytes
   }
   const BadCell& first = v.first_bad.front();
   v.message = fmt::format(
-      "{}: {} of {} bytes of the {} are wrong, {}, {}. First: row {} column {}, expected {}, got {}{}{}",
+      "{}: {} of {} bytes of the {} are wrong: {}, in {}. First: {}, expected {}, got {}{}{}",
       name(v.verdict), v.cells_bad, v.cells_checked, output.name, v.signature.pattern, v.signature.region,
-      first.row, first.column, j.bad.front().due ? shown(first.expected) : "no write", shown(first.got),
+      place_text(first), j.bad.front().due ? shown(first.expected) : "no write", shown(first.got),
       first.note.empty() ? "" : "; ", first.note);
   return v;
 }

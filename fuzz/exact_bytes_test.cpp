@@ -3,6 +3,7 @@
 
 #include "fuzz/sentinel.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,7 +116,7 @@ TEST(ExactBytesSignature, SaysWhoseBytesADisplacedRowHolds) {
   Image image(output);
   std::memcpy(image.bytes(), image.bytes() + 18, 16);
   const Verdict v = explain_bytes(two_rows(), output, image.judged(output));
-  EXPECT_THAT(v.first_bad.front().note, HasSubstr("holds what is due in row "));
+  EXPECT_THAT(v.first_bad.front().note, HasSubstr("holds what is due at token 1 dim "));
 }
 TEST(ExactBytesSignature, NamesTheRatioThatTheOtherFlavourGives) {
   const ByteOutput output = two_keys();
@@ -142,6 +143,7 @@ TEST(ExactBytesSignature, NamesTheRatioOfAScale) {
     EXPECT_EQ(v.signature.region, "scales");
     ASSERT_EQ(v.first_bad.size(), 1u) << "its four bytes are one cell";
     EXPECT_EQ(v.first_bad[0].column, 16);
+    EXPECT_EQ(v.first_bad[0].where, "token 0 scale");
     EXPECT_EQ(v.first_bad[0].got, got);
     EXPECT_EQ(v.first_bad[0].expected, 0.75);
   }
@@ -156,7 +158,7 @@ TEST(ExactBytesSignature, SaysWhereAByteOfTheCacheIsThatNobodyOwns) {
     image.bytes()[byte] ^= 1;
     const Verdict v = explain_bytes(p, output, image.judged(output));
     EXPECT_EQ(v.signature.region, region);
-    EXPECT_THAT(v.message, HasSubstr("of block 1"));
+    EXPECT_THAT(v.message, HasSubstr(fmt::format("First: block 1 byte {}, expected no write", byte - 328)));
     EXPECT_EQ(v.first_bad[0].column, byte - 328);
   }
 }

@@ -139,13 +139,35 @@ Verdict IndexerChain::judge_cache() const {
       const int64_t middle = first + (last - first) / 2;
       (differs(first, middle - first) ? last : first) = middle;
     }
-    Verdict v =
-        plain(VerdictClass::value,
-              fmt::format("value: byte {} of the cache, in block {}, is not what the writer's contract says",
-                          first, first / std::max<int64_t>(1, p.kv_block_stride_bytes)),
-              "cache byte");
+    uint8_t got = 0;
+    require(hipMemcpy(&got, device + first, 1, hipMemcpyDeviceToHost), "hipMemcpy");
+    const uint8_t expected = after_.kv_cache.data()[first];
+    const int64_t block = first / p.kv_block_stride_bytes, inside = first % p.kv_block_stride_bytes;
+    const std::string where = fmt::format("block {} byte {}, {}", block, inside,
+                                          written_place(block, first).value_or("not written"));
+    Verdict v = plain(VerdictClass::value,
+                      fmt::format("value: the cache is not what the writer's contract says. First: {}, "
+                                  "expected 0x{:02x}, got 0x{:02x}",
+                                  where, expected, got),
+                      "cache byte");
+    v.first_bad = {
+        {block, inside, static_cast<float>(got), static_cast<double>(expected), 0, "as bytes", where}};
     v.cells_bad = 1;
     return v;
+  }
+  return {};
+}
+
+// Whose byte it is, if a token's that the writer was given.
+std::optional<std::string> IndexerChain::written_place(int64_t block, int64_t byte) const {
+  const Problem& p = problem_;
+  for (size_t token = 0; token < slots_.size(); ++token) {
+    if (!is_written(p, slots_[token]) || slots_[token] / p.block_size != block) continue;
+    const auto in_block = static_cast<int32_t>(slots_[token] % p.block_size);
+    const int64_t scale = scale_offset_bytes(p, block, in_block);
+    if (byte >= scale && byte < scale + 4) return fmt::format("token {} scale", token);
+    for (int32_t d = 0; d < p.head_dim; ++d)
+      if (value_offset_bytes(p, block, in_block, d) == byte) return fmt::format("token {} dim {}", token, d);
   }
   return {};
 }

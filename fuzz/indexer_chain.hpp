@@ -6,6 +6,8 @@
 #include "fuzz/logits_output.hpp"
 #include "fuzz/relaunch.hpp"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace mqalab {
@@ -42,6 +44,7 @@ private:
   LaunchResult launch_write(const Fault*);
   LaunchResult launch_top_k(const Fault*);
   Verdict judge_cache() const;
+  std::optional<std::string> written_place(int64_t block, int64_t byte) const;
   Verdict judge_logits(const Setup&, const IndexerRun&);
   Verdict judge_selection(const Setup&, const IndexerRun&);
   Candidates candidates(const IndexerRun&) const;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace mqalab {
 namespace {
@@ -55,28 +56,35 @@ struct Scan {
   double recall = -1;
 
   // Was the cell left alone, now or by an earlier launch?
-  bool still_prefilled(int64_t row, int64_t position, uint32_t got) {
+  VerdictClass prefilled(int64_t row, int64_t position, uint32_t got) const {
     const int64_t element = row * p.indices_stride + position;
     const auto holds = [&](uint64_t salt) { return got == sentinel(salt, element); };
-    if (holds(out.salt))
-      return complaints.add(VerdictClass::untouched, row, position, got, 0, "untouched", "never written"),
-             true;
-    if (!std::any_of(out.old_salts.begin(), out.old_salts.end(), holds)) return false;
-    complaints.add(VerdictClass::stale, row, position, got, 0, "stale", "an earlier launch's prefill");
-    return true;
+    if (holds(out.salt)) return VerdictClass::untouched;
+    return std::any_of(out.old_salts.begin(), out.old_salts.end(), holds) ? VerdictClass::stale
+                                                                          : VerdictClass::ok;
   }
-  void row(int64_t r) {
+  bool whole(int64_t r, const TopKRow& row, std::span<const int32_t> indices) {
+    std::vector<int32_t> due;
+    for (int64_t i = 0; i < p.k; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const VerdictClass kind = prefilled(r, i, static_cast<uint32_t>(indices[at]));
+      if (kind == VerdictClass::ok) continue;
+      if (due.empty()) due = top_k_columns(row);
+      complaints.add(kind, r, i, static_cast<uint32_t>(indices[at]), due[at], name(kind),
+                     kind == VerdictClass::stale ? "an earlier launch's prefill" : "never written");
+    }
+    return due.empty();
+  }
+  void look_at(int64_t r) {
     const std::span<const int32_t> indices = selection_of(p, out, r);
     const std::vector<float> logits = candidates(r);
     if (!logits.empty()) {
       const double share = selection_recall(logits, p.first(r), indices, p.k);
       recall = recall < 0 ? share : std::min(recall, share);
     }
-    bool whole = true;
-    for (int64_t i = 0; i < p.k; ++i)
-      whole &= !still_prefilled(r, i, static_cast<uint32_t>(indices[static_cast<size_t>(i)]));
-    if (!whole) return;
-    for (const TopKComplaint& c : top_k_complaints({logits, p.first(r), p.k, p.stable}, indices))
+    const TopKRow row{logits, p.first(r), p.k, p.stable};
+    if (!whole(r, row, indices)) return;
+    for (const TopKComplaint& c : top_k_complaints(row, indices))
       complaints.add(class_of(c.mistake), r, c.position, static_cast<uint32_t>(c.got), c.expected,
                      name(c.mistake), c.words);
   }
@@ -85,7 +93,7 @@ struct Scan {
       const int64_t position = e % p.indices_stride;
       const uint32_t got = out.cells[static_cast<size_t>(w.first + e - w.begin)];
       if (position >= p.k && got != sentinel(out.salt, e))
-        complaints.add(VerdictClass::touched, e / p.indices_stride, position, got, 0, "behind the row",
+        complaints.add(VerdictClass::touched, e / p.indices_stride, position, got, NAN, "behind the row",
                        "must not be written");
     }
   }
@@ -142,15 +150,24 @@ Verdict in_words(const Problem& p, const TopKJudgement& j, const Output& out) {
   v.signature = {j.verdict, j.pattern, region.name};
   for (const Deviation& d : std::span(j.deviations).first(std::min(j.deviations.size(), kShown)))
     v.first_bad.push_back({d.row, d.column, static_cast<float>(static_cast<int32_t>(d.got)), d.expected, 0,
-                           v.first_bad.empty() ? j.note : ""});
-  const Deviation& first = j.deviations.front();
-  v.message =
-      fmt::format("{}: {} of {} indices are wrong, {}; {}. First: row {} position {}, {}", name(v.verdict),
-                  v.cells_bad, v.cells_checked, j.pattern, region.detail, first.row, first.column, j.note);
+                           v.first_bad.empty() ? j.note : "", position_text(d)});
+  // A missing column is a mistake beside the one that took its place.
+  v.message = fmt::format("{}: {} mistake{} in {} indices, {}; {}. First: {}, {}", name(v.verdict),
+                          v.cells_bad, v.cells_bad == 1 ? "" : "s", v.cells_checked, j.pattern,
+                          in_positions(region.detail), place_text(v.first_bad.front()), j.note);
   return v;
 }
 
 } // namespace
+
+std::string position_text(const Deviation& d) { return fmt::format("row {} position {}", d.row, d.column); }
+
+std::string in_positions(std::string region) {
+  for (const std::string_view word : {"visible column", "column"})
+    for (size_t at = 0; (at = region.find(word, at)) != std::string::npos;)
+      region.replace(at, word.size(), "position");
+  return region;
+}
 
 Problem index_cells(const Problem& p) {
   Problem cells;
@@ -167,7 +184,7 @@ std::span<const int32_t> selection_of(const Problem& p, const Output& out, int64
 
 TopKJudgement judge_top_k_cells(const Problem& p, const Candidates& candidates, const Output& out) {
   Scan scan{p, candidates, out};
-  for (int64_t row = 0; row < p.rows(); ++row) scan.row(row);
+  for (int64_t row = 0; row < p.rows(); ++row) scan.look_at(row);
   for (const Window& w : out.watch.windows) scan.padding(w);
   TopKJudgement j = scan.complaints.judgement();
   j.recall = scan.recall;

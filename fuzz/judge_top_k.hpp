@@ -16,6 +16,10 @@ Problem index_cells(const Problem&);
 // Logits of columns first(row), ..., limit(row) - 1 of a row, as they are on the device.
 using Candidates = std::function<std::vector<float>(int64_t row)>;
 
+// "row 0 position 3"; and what region_of() says of index_cells() in these words.
+std::string position_text(const Deviation&);
+std::string in_positions(std::string region);
+
 struct TopKJudgement {
   VerdictClass verdict = VerdictClass::ok; // the first class in order that has a deviation
   std::vector<Deviation> deviations; // of that class, the first 65536; column: position in the row of indices

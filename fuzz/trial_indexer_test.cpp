@@ -52,6 +52,14 @@ TEST(Indexer, AFaultIsSeenInTheStepThatItIsPlantedIn) {
   }
 }
 
+TEST(Indexer, AByteOfTheCacheIsNamedByBlockAndToken) {
+  const Verdict v = check(kSmall, "writer_truncates");
+  ASSERT_EQ(v.first_bad.size(), 1u);
+  EXPECT_THAT(v.first_bad[0].where,
+              testing::MatchesRegex("block [0-9]+ byte [0-9]+, token [0-9]+ dim [0-9]+"));
+  EXPECT_THAT(v.message, HasSubstr(v.first_bad[0].where));
+}
+
 // No fault of the chain can be planted that only the end-to-end rule sees.  Logits within their bounds are
 // results that the reference allows, and a selection that is exact against them keeps must and may (the proof
 // by test: refimpl/topk_test.cpp); both steps' judges read the very buffers that the chain ends with.  So the

@@ -53,16 +53,19 @@ public:
       return judge_top_k_cells(problem_, candidates(), {watch_, again, next.salt, {}}).deviations;
     return differences(cells_, {watch_, cells, first.salt, {}}, {watch_, again, next.salt, {}});
   }
-  void report_difference(Verdict& v, const Cause& cause) const {
+  void report_difference(Verdict& v, const Cause& cause, const std::vector<uint32_t>& at_first) const {
     const Region region = region_of(cells_, 0, cause.cells);
     const Deviation& first = cause.cells.front();
     v.verdict = cause.verdict, v.signature = {cause.verdict, cause.pattern, region.name};
     v.cells_bad = static_cast<int64_t>(cause.cells.size());
-    v.first_bad = {{first.row, first.column, static_cast<float>(static_cast<int32_t>(first.got)), 0, 0,
-                    "of a launch after the first"}};
-    v.message = fmt::format(
-        "{}: {} indices differ between launches: {}; {}. First: row {} position {}, then {}", name(v.verdict),
-        v.cells_bad, cause.pattern, region.detail, first.row, first.column, static_cast<int32_t>(first.got));
+    const int64_t element = first.row * problem_.indices_stride + first.column;
+    const auto was = static_cast<int32_t>(at_first[static_cast<size_t>(watch_.cell_of(element))]),
+               then = static_cast<int32_t>(first.got);
+    v.first_bad = {{first.row, first.column, static_cast<float>(then), static_cast<double>(was), 0,
+                    "of a launch after the first", position_text(first)}};
+    v.message = fmt::format("{}: {} indices differ between launches: {}; {}. First: {}, {} at first, then {}",
+                            name(v.verdict), v.cells_bad, cause.pattern, in_positions(region.detail),
+                            position_text(first), was, then);
   }
 
 private:
@@ -166,12 +169,12 @@ Verdict try_top_k(TrialMemory& memory, const Case& c, const Fault* fault, const 
     if (ran.status != VerdictClass::ok) return did_not_run(ran);
     auto seen = trial.differences_of(first, cells, next, again);
     if (seen.empty()) continue;
-    trial.report_difference(v, cause_of(first, next, std::move(seen), [&](const Setup& setup) {
-                              std::vector<uint32_t> other;
-                              const bool ok = trial.launch_with(setup, other).status == VerdictClass::ok;
-                              using Found = std::optional<std::vector<Deviation>>;
-                              return ok ? Found(trial.differences_of(first, cells, setup, other)) : Found();
-                            }));
+    const auto differs = [&](const Setup& setup) -> std::optional<std::vector<Deviation>> {
+      std::vector<uint32_t> other;
+      if (trial.launch_with(setup, other).status != VerdictClass::ok) return {};
+      return trial.differences_of(first, cells, setup, other);
+    };
+    trial.report_difference(v, cause_of(first, next, std::move(seen), differs), cells);
   }
   return v;
 }

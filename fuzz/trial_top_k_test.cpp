@@ -62,6 +62,25 @@ TEST(JudgeTopK, AWrongSelectionIsAValue) {
   EXPECT_EQ(v.cells_bad, 2) << "and column 0 is missing";
 }
 
+TEST(JudgeTopK, SpeaksOfPositionsAndOfColumnsThatTheyHold) {
+  const uint32_t two = OneRow::prefill(2), three = OneRow::prefill(3);
+  const Verdict untouched = OneRow().judged({0, OneRow::prefill(1), two, three});
+  EXPECT_THAT(untouched.message,
+              HasSubstr("untouched; row 0 position 1. First: row 0 position 1, never written"));
+  EXPECT_EQ(untouched.first_bad.front().where, "row 0 position 1");
+  EXPECT_EQ(untouched.first_bad.front().expected, 1) << "the column that is due";
+  EXPECT_THAT(OneRow().judged({7, 8, two, three}).message,
+              HasSubstr("class: 3 mistakes in 4 indices, out of range; every promised cell. First: row 0"))
+      << "two indices are no columns, and column 0 is missing";
+  EXPECT_THAT(OneRow().judged({0, ~0u, two, three}).message, HasSubstr("-1 where a column is due"));
+  OneRow few;
+  few.p.k = 2;
+  const Watch watch(index_cells(few.p));
+  const auto one = [](int64_t) { return std::vector<float>{5}; };
+  EXPECT_THAT(judge_top_k(few.p, one, {watch, std::vector<uint32_t>{0, 1, two, three}, 7, {}}).message,
+              HasSubstr("position 1, column 1 where -1 is due"));
+}
+
 TEST(JudgeTopK, RecallIsOfEveryVerdictAndOfTheWorstRow) {
   const uint32_t two = OneRow::prefill(2), three = OneRow::prefill(3);
   EXPECT_EQ(OneRow().judged({0, 3, two, three}).recall, 1);
@@ -267,7 +286,10 @@ TEST(TrialTopK, AnotherResultOfAnEqualLaunchIsUnstable) {
     if (++launches > 1) poke(a.indices, 0);
     return error;
   });
-  EXPECT_EQ(oracle.check(of(kTwoOfFive), &moody).verdict, VerdictClass::unstable);
+  const Verdict v = oracle.check(of(kTwoOfFive), &moody);
+  EXPECT_EQ(v.verdict, VerdictClass::unstable);
+  EXPECT_THAT(v.message, HasSubstr("First: row 0 position 0, "));
+  EXPECT_THAT(v.message, HasSubstr(" at first, then 0"));
 }
 
 TEST(TrialTopK, WithoutOrderAnotherTieInTheSecondLaunchIsRight) {

@@ -31,7 +31,8 @@ Json cell_json(const BadCell& c) {
           {"got_bits", fmt::format("0x{:08x}", std::bit_cast<uint32_t>(c.got))},
           {"expected", number(c.expected)},
           {"bound", number(c.bound)},
-          {"note", c.note}};
+          {"note", c.note},
+          {"where", place_text(c)}};
 }
 
 Json launched_json(const mqa_choice& c) {
@@ -51,6 +52,10 @@ Json launched_json(const mqa_choice& c) {
 std::string_view name(VerdictClass v) { return kNames[static_cast<size_t>(v)]; }
 
 std::string shown(double v) { return std::isnan(v) ? "nan" : fmt::format("{}", static_cast<float>(v)); }
+
+std::string place_text(const BadCell& c) {
+  return c.where.empty() ? fmt::format("row {} column {}", c.row, c.column) : c.where;
+}
 
 bool is_finding(VerdictClass v) {
   return v != VerdictClass::ok && v != VerdictClass::rejected && v != VerdictClass::none;
@@ -132,7 +137,8 @@ Verdict verdict_from(const Json& j) {
   for (const Json& c : j.at("first_bad")) {
     const auto bits = static_cast<uint32_t>(std::stoul(c.at("got_bits").get<std::string>(), nullptr, 16));
     v.first_bad.push_back({c.at("row"), c.at("column"), std::bit_cast<float>(bits),
-                           number_from(c.at("expected")), number_from(c.at("bound")), c.at("note")});
+                           number_from(c.at("expected")), number_from(c.at("bound")), c.at("note"),
+                           c.value("where", "")});
   }
   v.cells_checked = j.at("cells_checked"), v.cells_bad = j.at("cells_bad");
   v.worst_error_ratio = number_from(j.at("worst_error_ratio"));

@@ -41,7 +41,11 @@ struct BadCell {
   float got = 0;
   double expected = 0, bound = 0;
   std::string note; // "equals row 0 column 3", "slot 5 of block 0 instead of block 16384", ...
+  // In the words of an output that has no columns: "row 0 position 3" of a selection, "token 3 dim 16",
+  // "block 1 byte 40".  Empty: row and column say it.
+  std::string where = {};
 };
+std::string place_text(const BadCell&);
 
 // What makes two findings the same bug (fuzzing.md, section 8).  Pattern and region are words of a fixed
 // list. What follows a comma in the pattern explains it and may change while a case shrinks: "ratio 2, as the

@@ -47,9 +47,10 @@ private:
       const int32_t got = indices_[static_cast<size_t>(i)];
       const std::string column = "column " + std::to_string(got);
       if (i >= selected_) {
-        if (got != -1) complain(TopKMistake::padding, i, got, column + " behind the last candidate");
+        if (got != -1) complain(TopKMistake::padding, i, got, column + " where -1 is due");
       } else if (!is_candidate(got)) {
-        complain(TopKMistake::out_of_range, i, got, column + " is no candidate");
+        complain(TopKMistake::out_of_range, i, got,
+                 got == -1 ? "-1 where a column is due" : column + " is no candidate");
       } else if (taken[static_cast<size_t>(got - row_.first)]) {
         complain(TopKMistake::duplicate, i, got, column + " for the second time");
       } else {
