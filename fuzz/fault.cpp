@@ -11,7 +11,7 @@ std::span<const Fault> faults() {
     std::vector<Fault> all;
     for (const auto& part :
          {address_faults(), layout_faults(), mask_faults(), number_faults(), controls(), block_faults(),
-          deep_faults(), cache_faults(), top_k_faults(), form_faults(), variant_faults()})
+          deep_faults(), cache_faults(), top_k_faults(), form_faults(), variant_faults(), relation_faults()})
       all.insert(all.end(), part.begin(), part.end());
     std::ranges::sort(all, {}, &Fault::name);
     return all;

@@ -16,5 +16,6 @@ std::span<const Fault> cache_faults();
 std::span<const Fault> top_k_faults();
 std::span<const Fault> form_faults();
 std::span<const Fault> variant_faults();
+std::span<const Fault> relation_faults();
 
 } // namespace mqalab

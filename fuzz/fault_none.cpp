@@ -15,5 +15,6 @@ std::span<const Fault> cache_faults() { return {}; }
 std::span<const Fault> top_k_faults() { return {}; }
 std::span<const Fault> form_faults() { return {}; }
 std::span<const Fault> variant_faults() { return {}; }
+std::span<const Fault> relation_faults() { return {}; }
 
 } // namespace mqalab

@@ -14,9 +14,9 @@ namespace mqalab {
 namespace {
 
 constexpr std::array<std::string_view, kRelations> kNames{
-    "rename_blocks",   "output_place", "pool_place",    "input_strides", "prefix",         "batch_split",
-    "batch_order",     "next_n_split", "configuration", "variant",       "scales_doubled", "weights_doubled",
-    "weights_negated", "both_negated", "other_layout",  "heads_permuted"};
+    "rename_blocks",   "output_place", "pool_place",    "input_strides",  "prefix",         "batch_split",
+    "batch_order",     "next_n_split", "configuration", "variant",        "scales_doubled", "weights_doubled",
+    "weights_negated", "both_negated", "other_layout",  "heads_permuted", "under_load",     "graph_replay"};
 
 constexpr int64_t kMost_bytes = int64_t{1} << 35; // of a tensor that is held twice
 constexpr int64_t kMostPoolBlocks = 1 << 20;      // whose layout is changed
@@ -106,19 +106,23 @@ std::vector<Partner> input_strides(const Problem& p, const Tensors& t, const mqa
 
 // ---- parts ----
 
-std::vector<Partner> prefix(const Problem& p, const Tensors& t, const mqa_config&, Random& random) {
+Problem shortened(const Problem& p, Random& random) {
   Problem q = p;
   for (int32_t& length : q.context_lens)
     if (length > 0)
       length = static_cast<int32_t>(random.between(0, std::min<int64_t>(length, p.max_model_len + p.next_n)));
-  if (is_ragged(p.op)) {
-    q.block_table.clear();
-    const std::vector<int64_t> starts = table_starts(p);
-    for (int32_t b = 0; b < p.batch; ++b) {
-      const auto first = p.block_table.begin() + starts[b];
-      q.block_table.insert(q.block_table.end(), first, first + q.context_lens[b]);
-    }
+  if (!is_ragged(p.op)) return q;
+  q.block_table.clear();
+  const std::vector<int64_t> starts = table_starts(p);
+  for (int32_t b = 0; b < p.batch; ++b) {
+    const auto first = p.block_table.begin() + starts[b];
+    q.block_table.insert(q.block_table.end(), first, first + q.context_lens[b]);
   }
+  return q;
+}
+
+std::vector<Partner> prefix(const Problem& p, const Tensors& t, const mqa_config&, Random& random) {
+  const Problem q = shortened(p, random);
   Partner partner = partner_of(p, q, copy_of(t));
   for (RowPair& row : partner.rows) row.end = std::min(row.end, std::max(row.begin, q.limit(row.theirs)));
   return list(std::move(partner));
@@ -273,10 +277,34 @@ std::vector<Partner> heads_permuted(const Problem& p, const Tensors& t, const mq
   return made;
 }
 
-constexpr std::array<Make, kRelations> kMake{rename_blocks,   output_place, pool_place,     input_strides,
-                                             prefix,          batch_split,  batch_order,    next_n_split,
-                                             configuration,   variant,      scales_doubled, weights_doubled,
-                                             weights_negated, both_negated, other_layout,   heads_permuted};
+// ---- launches ----
+
+// Shorter contexts, and the signs of all queries and weights turned, so that a launch that takes either from
+// elsewhere shows.  Of the sizes of ours: a flat list of slots keeps its length.
+OtherContents other_contents(const Problem& p, const Tensors& t, Random& random) {
+  OtherContents other{shortened(p, random), copy_of(t)};
+  if (is_ragged(p.op)) other.problem.block_table.resize(p.block_table.size(), -1);
+  const std::vector<ByteRange> queries = other.tensors.q.filled();
+  for (const ByteRange& r : queries) negate(p.fp8, other.tensors.q.fill(r.begin, r.end - r.begin));
+  change_weights(p, other.tensors, t, [](float x) { return -x; });
+  return other;
+}
+std::vector<Partner> beside_others(const Problem& p, const Tensors& t, Random& random, Manner manner) {
+  Partner partner = partner_of(p, p, copy_of(t));
+  partner.manner = manner, partner.other = other_contents(p, t, random);
+  return list(std::move(partner));
+}
+std::vector<Partner> under_load(const Problem& p, const Tensors& t, const mqa_config&, Random& random) {
+  return beside_others(p, t, random, Manner::under_load);
+}
+std::vector<Partner> graph_replay(const Problem& p, const Tensors& t, const mqa_config&, Random& random) {
+  return beside_others(p, t, random, Manner::replayed);
+}
+
+constexpr std::array<Make, kRelations> kMake{
+    rename_blocks,   output_place, pool_place,    input_strides,  prefix,         batch_split,
+    batch_order,     next_n_split, configuration, variant,        scales_doubled, weights_doubled,
+    weights_negated, both_negated, other_layout,  heads_permuted, under_load,     graph_replay};
 
 bool touches_numbers(Relation r) { return r >= Relation::scales_doubled && r <= Relation::both_negated; }
 bool lays_out_pool(Relation r) {
@@ -332,7 +360,13 @@ std::optional<Relation> relation_for(const Case& c) {
   for (size_t i = 0; i < kRelations; ++i)
     if (const auto r = static_cast<Relation>(i); why_no_partner(r, c).empty()) all.push_back(r);
   if (all.empty()) return {};
-  return random.pick(std::span<const Relation>(all));
+  // The first ones by one draw; each later one takes its share from those before it, so that a relation that
+  // is added changes few cases' draws.
+  const auto later = std::ranges::find_if(all, [](Relation r) { return r >= Relation::under_load; });
+  Relation drawn = random.pick(std::span<const Relation>(all.begin(), later));
+  for (auto r = later; r != all.end(); ++r)
+    if (random.between(0, r - all.begin()) == 0) drawn = *r;
+  return drawn;
 }
 
 } // namespace mqalab

@@ -1,4 +1,4 @@
-// Metamorphic relations (oracle.md, section 8): a partner, that is another launch whose result follows from
+// Metamorphic relations (docs/relations.md): a partner, that is another launch whose result follows from
 // this one's without any reference.  The token axis is never reduced over, so most hold bitwise in every
 // lane. A relation is blind to what both launches share (layout, mask, scale, flavour); the reference sees
 // those.
@@ -30,9 +30,11 @@ enum class Relation : uint8_t {
   weights_negated, // logits negated
   both_negated,    // queries and keys negated: the same logits
   other_layout,    // planar against shuffled, equal content
-  heads_permuted   // exact lane only
+  heads_permuted,  // exact lane only
+  under_load,      // beside launches of the same kernel on another stream
+  graph_replay     // captured over other contents, and replayed over these
 };
-inline constexpr size_t kRelations = static_cast<size_t>(Relation::heads_permuted) + 1;
+inline constexpr size_t kRelations = static_cast<size_t>(Relation::graph_replay) + 1;
 std::string_view name(Relation);
 std::optional<Relation> relation_named(std::string_view);
 
@@ -40,6 +42,15 @@ std::optional<Relation> relation_named(std::string_view);
 struct RowPair {
   int64_t ours = 0, theirs = 0; // output rows (a plane's row for per-head logits)
   int64_t begin = 0, end = 0;
+};
+
+// How a partner is started (relation_launch.hpp).
+enum class Manner : uint8_t { alone, under_load, replayed };
+// Other contents for tensors of the same sizes: what launches beside the partner's work on, or what lies in
+// its tensors while it is captured.
+struct OtherContents {
+  Problem problem;
+  Tensors tensors;
 };
 
 // One other launch.
@@ -50,6 +61,8 @@ struct Partner {
   std::vector<RowPair> rows;
   double factor = 1; // their value = factor * ours, to the bit; a power of two, or the negative of one
   int64_t base_shift_elements = 0; // the partner's logits start so many elements later
+  Manner manner = Manner::alone;
+  std::optional<OtherContents> other; // unless alone
 };
 
 // Why the relation says nothing of this case; empty: it does.  The numeric lane has those that hold bitwise
@@ -62,7 +75,7 @@ std::vector<Partner> partners(Relation, const Case&, const Problem&, const Tenso
                               const mqa_config& launched, Random&);
 
 // The relation that a check of this case tries when none is asked for: a function of the case alone, so that
-// the same case always gives the same verdict.
+// the same case always gives the same verdict.  Every relation that says something is as likely as any other.
 std::optional<Relation> relation_for(const Case&);
 
 } // namespace mqalab

@@ -1,6 +1,7 @@
 #include "fuzz/relation_trial.hpp"
 
 #include "fuzz/logits_output.hpp"
+#include "fuzz/relation_launch.hpp"
 #include "fuzz/signature.hpp"
 #include "fuzz/splitmix.hpp"
 
@@ -32,7 +33,9 @@ constexpr std::array<const char*, kRelations> kWhen{"when the pool's blocks are 
                                                     "when all weights are negated",
                                                     "when queries and keys are both negated",
                                                     "in the other layout of the cache",
-                                                    "when the heads are permuted"};
+                                                    "when the heads are permuted",
+                                                    "beside launches on another stream",
+                                                    "when a captured graph of it is replayed"};
 
 std::string pattern_of(Relation r) { return fmt::format("relation {}", name(r)); }
 
@@ -141,13 +144,11 @@ void try_relation(TrialMemory& memory, Relation r, const FirstLaunch& first, Ver
   Random random(splitmix(first.c.data.seed, static_cast<uint64_t>(r)));
   for (const Partner& partner :
        partners(r, first.c, first.problem, first.tensors, v.launched.config, random)) {
-    memory.partner_inputs.upload(partner.problem, partner.tensors);
     LogitsOutput output(memory.partner_inputs, memory.partner_outputs, partner.problem,
                         partner.base_shift_elements);
-    const uint64_t salt = memory.fresh_salt();
-    output.prefill(salt);
+    uint64_t salt = 0;
     apply_stress({0, false, false, first.most_instructions});
-    const LaunchResult ran = output.launch(partner.config, first.fault);
+    const LaunchResult ran = launch_partner(memory, partner, first.fault, output, salt);
     if (ran.status == VerdictClass::rejected && may_be_refused(r, first.fault)) continue;
     if (ran.status != VerdictClass::ok) {
       const mqa_choice launched = v.launched;
