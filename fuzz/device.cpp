@@ -166,6 +166,7 @@ LaunchResult launch(const mqa_head_sum_args& args, const Fault* fault, hipStream
 
 LaunchResult finished(LaunchResult result) {
   const hipError_t error = hipDeviceSynchronize();
+  if (error == hipSuccess) look_for_stray_writes();
   if (result.status == VerdictClass::rejected || error == hipSuccess) return result;
   result.status = error == hipErrorLaunchTimeOut ? VerdictClass::hang : VerdictClass::fault;
   result.message = last_message(error);

@@ -58,16 +58,21 @@ public:
     for (const Zone& zone : zones_of(b)) fill(zone);
     stale_ = true;
   }
-  std::optional<StrayWrite> stray() {
+  void look() {
     const std::scoped_lock lock(mutex_);
     if (stale_) list();
-    if (count_ == 0) return {};
+    if (count_ == 0) return;
     require(look_at_zones(list_, count_, dead_), "the look at zones");
     uint32_t dead = 0;
     require(hipMemcpy(&dead, dead_, 4, hipMemcpyDeviceToHost), "hipMemcpy");
-    if (dead == 0) return {};
+    if (dead == 0) return;
     require(hipMemset(dead_, 0, 4), "hipMemset");
-    return first_dead();
+    const auto found = mended();
+    if (!kept_) kept_ = found;
+  }
+  std::optional<StrayWrite> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(kept_, std::nullopt);
   }
   void release_large() {
     const std::scoped_lock lock(mutex_);
@@ -103,7 +108,8 @@ private:
               "hipMemcpy");
     stale_ = false;
   }
-  std::optional<StrayWrite> first_dead() {
+  // The first stray write; all zones are whole again.
+  std::optional<StrayWrite> mended() {
     std::optional<StrayWrite> found;
     for (const DeviceBuffer* b : buffers_)
       for (const Zone& zone : zones_of(*b)) {
@@ -122,6 +128,7 @@ private:
 
   std::mutex mutex_;
   std::vector<DeviceBuffer*> buffers_;
+  std::optional<StrayWrite> kept_;
   bool stale_ = true; // the list on the device
   Zone* list_ = nullptr;
   uint32_t* dead_ = nullptr;
@@ -172,7 +179,8 @@ void DeviceBuffer::download(int64_t offset_bytes, void* to, int64_t bytes) const
             "hipMemcpy");
 }
 
-std::optional<StrayWrite> stray_write() { return Zones::of_process().stray(); }
+void look_for_stray_writes() { Zones::of_process().look(); }
+std::optional<StrayWrite> take_stray_write() { return Zones::of_process().take(); }
 void release_large_buffers() { Zones::of_process().release_large(); }
 
 } // namespace mqalab

@@ -57,9 +57,10 @@ struct StrayWrite {
   int64_t size_bytes;
   uint8_t got;
 };
-// Looks at the zones of all buffers of the process, on the device, and mends what it finds.  Precondition: no
-// launch is in flight.  Nothing without zones.
-std::optional<StrayWrite> stray_write();
+// Looks at the zones of all buffers of the process, on the device, keeps the first stray write there is until
+// it is asked for, and mends all.  Precondition: no launch is in flight.  Nothing without zones.
+void look_for_stray_writes();
+std::optional<StrayWrite> take_stray_write();
 // Buffers with zones that hold more than kKept_bytes give them back until they are resized: other processes
 // share the GPU.
 void release_large_buffers();

@@ -15,6 +15,11 @@ void poke(const DeviceBuffer& b, int64_t offset, uint8_t byte) {
   ASSERT_EQ(hipMemcpy(b.data() + offset, &byte, 1, hipMemcpyHostToDevice), hipSuccess);
 }
 
+std::optional<StrayWrite> stray_write() {
+  look_for_stray_writes();
+  return take_stray_write();
+}
+
 class Zoned : public testing::TestWithParam<int64_t> {
 protected:
   DeviceBuffer before{"before", Bounds::zones}, buffer{"q", Bounds::zones}, behind{"behind", Bounds::zones};
@@ -74,6 +79,17 @@ TEST(DeviceBuffer, KeepsWhatIsSmallAndGivesBackWhatIsLarge) {
   EXPECT_TRUE(large.resize(DeviceBuffer::kKept_bytes + 1));
   poke(large, -1, 0);
   EXPECT_STREQ(stray_write()->buffer, "large");
+}
+
+TEST(DeviceBuffer, TheFirstStrayWriteIsKeptUntilItIsAskedFor) {
+  DeviceBuffer buffer("keys", Bounds::zones);
+  buffer.resize(64);
+  poke(buffer, 64, 1);
+  look_for_stray_writes();
+  poke(buffer, 70, 1);
+  look_for_stray_writes();
+  EXPECT_EQ(take_stray_write()->offset_bytes, 64);
+  EXPECT_FALSE(take_stray_write());
 }
 
 TEST(DeviceBuffer, ABufferThatIsGoneIsNotLookedAt) {

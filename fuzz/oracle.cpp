@@ -83,6 +83,18 @@ struct Oracle::Impl {
 
 namespace {
 
+// Beside a tensor, in a zone that only real hardware needs.
+Verdict beside(const StrayWrite& stray, const Verdict& ok) {
+  const bool before = stray.offset_bytes < 0;
+  Verdict v = ok;
+  v.verdict = VerdictClass::guard;
+  v.signature = {v.verdict, "guard written", before ? "before the tensor" : "behind the tensor"};
+  v.message = fmt::format("guard: byte {} {} {} ({} bytes) was written, it holds {:#04x}",
+                          before ? -stray.offset_bytes : stray.offset_bytes - stray.size_bytes,
+                          before ? "before" : "behind the end of", stray.buffer, stray.size_bytes, stray.got);
+  return v;
+}
+
 Verdict after_a_fault(Verdict v) {
   v.message += "; the device is lost to this process, end it";
   return v;
@@ -117,7 +129,9 @@ Verdict Oracle::check(const Case& c, const Fault* fault, const OracleOptions& op
   try {
     if (!forget_errors())
       return plain(VerdictClass::none, "none: the device reports an error before the launch");
+    release_large_buffers(), (void)take_stray_write();
     Verdict v = impl_->run_trial(c, fault, options, options.large || !fits_host);
+    if (const auto stray = take_stray_write(); stray && v.verdict == VerdictClass::ok) v = beside(*stray, v);
     v.signature.configuration = configuration_class(v.launched.config);
     if (v.verdict != VerdictClass::fault && v.verdict != VerdictClass::hang) return v;
     impl_->lost = !forget_errors();
