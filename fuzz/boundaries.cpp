@@ -1,6 +1,7 @@
 #include "fuzz/boundaries.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 namespace mqalab {
@@ -82,6 +83,11 @@ int64_t draw_edge(int64_t unit_bytes, Random& random) {
   return random.chance(50) ? kEdge31 : kEdge32;
 }
 
+int64_t bit_floor(int64_t value) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(value)));
+}
+
+// Around: from an item before the edge to one behind it.  Begins and ends: exactly there.
 enum class Place : uint8_t { around, begins, ends, across };
 Place draw_place(Random& random) {
   const int64_t percent = random.between(0, 99);
@@ -145,7 +151,8 @@ int64_t draw_crossing_stride(const StridedItems& items, int64_t most_bytes, Rand
   if (lowest(edge) > items.last) return 0;
   const Place place = draw_place(random);
   for (int tries = 0; tries < 8; ++tries) {
-    const int64_t item = random.between(lowest(edge), items.last);
+    int64_t item = random.between(lowest(edge), items.last);
+    if (const int64_t power = bit_floor(item); place == Place::begins && power >= lowest(edge)) item = power;
     if (const auto stride = stride_for(place, items, item, edge / items.unit_bytes, random)) return *stride;
   }
   const int64_t item = random.between(lowest(edge), items.last);
