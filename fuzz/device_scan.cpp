@@ -4,24 +4,20 @@
 #include "fuzz/device_scan_launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace mqalab {
 namespace {
 
-constexpr int64_t kMostRowsAtOnce = 4096; // of a comparison
-
-void finish(hipError_t launched, const char* what) {
-  require(launched, what);
-  require(hipDeviceSynchronize(), what);
-}
+constexpr int64_t kMostRowsAtOnce = 4096;
 
 // What passes need stays allocated, and is never freed: at the process's end the runtime may be gone first.
 struct Scratch {
   DeviceBuffer of_blocks, rows;
   Scratch() {
-    of_blocks.resize(kMostScanBlocks * static_cast<int64_t>(sizeof(ScanTotals)));
-    rows.resize(kMostRowsAtOnce * static_cast<int64_t>(sizeof(RowsToCompare)));
+    of_blocks.resize(kScanKinds * kMostScanBlocks * static_cast<int64_t>(sizeof(ScanTotals)));
+    rows.resize(kMostRowsAtOnce * static_cast<int64_t>(std::max(sizeof(RowsToCompare), sizeof(RowToScan))));
   }
 };
 Scratch& scratch() {
@@ -29,19 +25,27 @@ Scratch& scratch() {
   return kept;
 }
 
-// Runs a pass that adds up.
-template <class Start> ScanTotals totals_of(Start start, const char* what) {
+// The list of rows of one pass, on the device.
+template <class Row> const Row* uploaded(std::span<const Row> rows) {
+  scratch().rows.upload(0, rows.data(), static_cast<int64_t>(rows.size_bytes()));
+  return reinterpret_cast<const Row*>(scratch().rows.data());
+}
+
+// Runs a pass that adds up `Kinds` kinds of words, a total of each from every block.
+template <int Kinds, class Start> std::array<ScanTotals, Kinds> totals_of(Start start, const char* what) {
   apply_stress({});
   int64_t blocks = 0;
   const DeviceBuffer& on_device = scratch().of_blocks;
-  finish(start(reinterpret_cast<ScanTotals*>(on_device.data()), &blocks), what);
-  std::vector<ScanTotals> of_blocks(static_cast<size_t>(blocks));
-  on_device.download(0, of_blocks.data(), blocks * static_cast<int64_t>(sizeof(ScanTotals)));
-  ScanTotals all;
-  for (const ScanTotals& block : of_blocks) {
-    all.count += block.count;
-    all.first = std::min(all.first, block.first);
-  }
+  require(start(reinterpret_cast<ScanTotals*>(on_device.data()), &blocks), what);
+  require(hipDeviceSynchronize(), what);
+  std::vector<std::array<ScanTotals, Kinds>> of_blocks(static_cast<size_t>(blocks));
+  on_device.download(0, of_blocks.data(), blocks * Kinds * static_cast<int64_t>(sizeof(ScanTotals)));
+  std::array<ScanTotals, Kinds> all;
+  for (const auto& block : of_blocks)
+    for (size_t kind = 0; kind < Kinds; ++kind) {
+      all[kind].count += block[kind].count;
+      all[kind].first = std::min(all[kind].first, block[kind].first);
+    }
   return all;
 }
 
@@ -52,80 +56,73 @@ uint32_t word_at(const void* words, int64_t index) {
   return word;
 }
 
-template <class Pattern>
-ScanResult scan(const uint32_t* words, int64_t count, Pattern pattern, bool equal, int64_t first_element) {
-  if (count <= 0) return {};
-  const Words all{const_cast<uint32_t*>(words), count};
-  const ScanTotals totals =
-      totals_of([&](ScanTotals* of_blocks,
-                    int64_t* blocks) { return launch_scan(all, pattern, equal, of_blocks, blocks); },
-                "a scan of an output");
-  if (totals.count == 0) return {};
-  const auto index = static_cast<int64_t>(totals.first);
-  return {static_cast<int64_t>(totals.count), first_element + index, word_at(words, index)};
+void add(ScanResult& all, const ScanResult& some) {
+  if (some.count > 0 && (all.first < 0 || some.first < all.first)) all.first = some.first, all.got = some.got;
+  all.count += some.count;
 }
 
-template <class Pattern> void fill(uint32_t* words, int64_t count, Pattern pattern) {
-  if (count <= 0) return;
-  apply_stress({});
-  finish(launch_prefill({words, count}, pattern), "a prefill of an output");
+// As many rows at a time as the list on the device holds.
+template <class Row, class Pass> void in_parts(std::span<const Row> rows, Pass pass) {
+  for (; !rows.empty(); rows = rows.subspan(std::min<size_t>(rows.size(), kMostRowsAtOnce)))
+    pass(rows.first(std::min<size_t>(rows.size(), kMostRowsAtOnce)));
+}
+
+void scan_some(RowScan& all, const uint32_t* words, std::span<const RowToScan> rows, uint64_t salt) {
+  int64_t most_columns = 0;
+  for (const RowToScan& row : rows) most_columns = std::max(most_columns, row.end - row.begin);
+  if (most_columns == 0) return;
+  const auto totals = totals_of<kScanKinds>(
+      [&](ScanTotals* of_blocks, int64_t* blocks) {
+        return launch_scan_rows(words, uploaded(rows), static_cast<int64_t>(rows.size()), most_columns, salt,
+                                of_blocks, blocks);
+      },
+      "a scan of an output");
+  ScanResult* const kinds[kScanKinds] = {&all.untouched, &all.touched, &all.not_low};
+  for (size_t kind = 0; kind < kScanKinds; ++kind) {
+    if (totals[kind].count == 0) continue;
+    const auto first = static_cast<int64_t>(totals[kind].first);
+    add(*kinds[kind], {static_cast<int64_t>(totals[kind].count), first, word_at(words, first)});
+  }
+}
+
+void compare_some(ScanResult& all, const float* ours, const float* theirs,
+                  std::span<const RowsToCompare> rows, double factor) {
+  int64_t most_columns = 0;
+  for (const RowsToCompare& row : rows) most_columns = std::max(most_columns, row.columns);
+  if (most_columns == 0) return;
+  const auto [totals] = totals_of<1>(
+      [&](ScanTotals* of_blocks, int64_t* blocks) {
+        return launch_compare(ours, theirs, uploaded(rows), static_cast<int64_t>(rows.size()), most_columns,
+                              factor, of_blocks, blocks);
+      },
+      "a comparison of two outputs");
+  if (totals.count == 0) return;
+  const auto first = static_cast<int64_t>(totals.first);
+  // The row that holds it says where theirs is.
+  const auto row = std::ranges::find_if(
+      rows, [&](const RowsToCompare& r) { return r.ours <= first && first < r.ours + r.columns; });
+  add(all, {static_cast<int64_t>(totals.count), first, word_at(theirs, row->theirs + first - row->ours)});
 }
 
 } // namespace
 
 void prefill_on_device(uint32_t* words, int64_t count, uint64_t salt, int64_t first_element) {
-  fill(words, count, SentinelPattern{salt, first_element});
-}
-void fill_on_device(uint32_t* words, int64_t count, uint32_t word) {
-  fill(words, count, ConstantPattern{word});
-}
-
-ScanResult scan_written(const uint32_t* words, int64_t count, uint64_t salt, int64_t first_element) {
-  return scan(words, count, SentinelPattern{salt, first_element}, false, first_element);
-}
-ScanResult scan_untouched(const uint32_t* words, int64_t count, uint64_t salt, int64_t first_element) {
-  return scan(words, count, SentinelPattern{salt, first_element}, true, first_element);
-}
-ScanResult scan_other_than(const uint32_t* words, int64_t count, uint32_t word) {
-  return scan(words, count, ConstantPattern{word}, false, 0);
+  if (count <= 0) return;
+  apply_stress({});
+  require(launch_prefill(words, count, salt, first_element), "a prefill of an output");
+  require(hipDeviceSynchronize(), "a prefill of an output");
 }
 
-namespace {
-
-ScanResult compare_some(const float* ours, const float* theirs, std::span<const RowsToCompare> rows,
-                        double factor) {
-  int64_t most_columns = 0;
-  for (const RowsToCompare& row : rows) most_columns = std::max(most_columns, row.columns);
-  if (most_columns == 0) return {};
-  DeviceBuffer& list = scratch().rows;
-  list.upload(0, rows.data(), static_cast<int64_t>(rows.size_bytes()));
-  const ScanTotals totals = totals_of(
-      [&](ScanTotals* of_blocks, int64_t* blocks) {
-        return launch_compare(ours, theirs, reinterpret_cast<const RowsToCompare*>(list.data()),
-                              static_cast<int64_t>(rows.size()), most_columns, factor, of_blocks, blocks);
-      },
-      "a comparison of two outputs");
-  if (totals.count == 0) return {};
-  const auto first = static_cast<int64_t>(totals.first);
-  // The row that holds it says where theirs is.
-  const auto row = std::ranges::find_if(
-      rows, [&](const RowsToCompare& r) { return r.ours <= first && first < r.ours + r.columns; });
-  return {static_cast<int64_t>(totals.count), first, word_at(theirs, row->theirs + first - row->ours)};
+RowScan scan_rows(const uint32_t* words, std::span<const RowToScan> rows, uint64_t salt) {
+  RowScan all;
+  in_parts(rows, [&](std::span<const RowToScan> some) { scan_some(all, words, some, salt); });
+  return all;
 }
-
-} // namespace
 
 ScanResult compare_on_device(const float* ours, const float* theirs, std::span<const RowsToCompare> rows,
                              double factor) {
   ScanResult all;
-  while (!rows.empty()) {
-    const size_t now = std::min(rows.size(), static_cast<size_t>(kMostRowsAtOnce));
-    const ScanResult some = compare_some(ours, theirs, rows.first(now), factor);
-    if (some.count > 0 && (all.first < 0 || some.first < all.first))
-      all.first = some.first, all.got = some.got;
-    all.count += some.count;
-    rows = rows.subspan(now);
-  }
+  in_parts(rows, [&](std::span<const RowsToCompare> some) { compare_some(all, ours, theirs, some, factor); });
   return all;
 }
 

@@ -13,12 +13,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int64_t kWords_per_thread = 16; // before more blocks are worth it
 
-__device__ uint32_t pattern_at(SentinelPattern p, int64_t i) { return sentinel(p.salt, p.first_element + i); }
-__device__ uint32_t pattern_at(ConstantPattern p, int64_t) { return p.word; }
-
 // Adds the threads of a block in its LDS: no atomics, so a pass asks nothing of a device but loads and
 // stores.
-__device__ void add(ScanTotals* of_blocks, const ScanTotals& mine) {
+__device__ void add(ScanTotals& all, const ScanTotals& mine) {
   __shared__ unsigned long long counts[kThreads], firsts[kThreads];
   const uint32_t t = threadIdx.x;
   counts[t] = mine.count, firsts[t] = mine.first;
@@ -30,28 +27,41 @@ __device__ void add(ScanTotals* of_blocks, const ScanTotals& mine) {
     }
     __syncthreads();
   }
-  if (t != 0) return;
-  ScanTotals& all = of_blocks[static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x];
-  all.count = counts[0], all.first = firsts[0];
+  if (t == 0) all.count = counts[0], all.first = firsts[0];
 }
+__device__ int64_t block_number() { return static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x; }
 __device__ void see(ScanTotals& mine, int64_t element) {
   const auto e = static_cast<unsigned long long>(element);
   ++mine.count;
   if (e < mine.first) mine.first = e;
 }
 
-template <class Pattern> __global__ void prefill(Words w, Pattern pattern) {
+__global__ void prefill(uint32_t* words, int64_t count, uint64_t salt, int64_t first_element) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < w.count; i += step)
-    w.words[i] = pattern_at(pattern, i);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step)
+    words[i] = sentinel(salt, first_element + i);
 }
 
-template <class Pattern> __global__ void scan(Words w, Pattern pattern, bool equal, ScanTotals* of_blocks) {
+__global__ void scan(const uint32_t* words, const RowToScan* rows, int64_t count, uint64_t salt,
+                     ScanTotals* of_blocks) {
+  constexpr uint32_t kNegInfBits = 0xff800000u;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  ScanTotals mine;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < w.count; i += step)
-    if ((w.words[i] == pattern_at(pattern, i)) == equal) see(mine, i);
-  add(of_blocks, mine);
+  ScanTotals untouched, touched, not_low;
+  for (int64_t r = blockIdx.y; r < count; r += gridDim.y) {
+    const RowToScan row = rows[r];
+    int64_t i = row.begin + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+    for (; i < row.end; i += step) {
+      const uint32_t word = words[i];
+      const bool is_value = i >= row.values_begin && i < row.values_end,
+                 is_tail = !is_value && i < row.tail_end;
+      const bool written = word != sentinel(salt, i);
+      if (!written && (is_value || is_tail)) see(untouched, i);
+      if (written && !is_value && !is_tail) see(touched, i);
+      if (written && is_tail && word != kNegInfBits) see(not_low, i);
+    }
+  }
+  ScanTotals* of_kinds = of_blocks + block_number() * kScanKinds;
+  add(of_kinds[0], untouched), add(of_kinds[1], touched), add(of_kinds[2], not_low);
 }
 
 // In double, where a float times a power of two is exact.
@@ -69,7 +79,7 @@ __global__ void compare(const float* ours, const float* theirs, const RowsToComp
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < row.columns; i += step)
       if (!agree(ours[row.ours + i], theirs[row.theirs + i], factor)) see(mine, row.ours + i);
   }
-  add(of_blocks, mine);
+  add(of_blocks[block_number()], mine);
 }
 
 uint32_t blocks_for(int64_t words, int64_t most) {
@@ -77,33 +87,30 @@ uint32_t blocks_for(int64_t words, int64_t most) {
   return static_cast<uint32_t>(std::clamp<int64_t>((words + per_block - 1) / per_block, 1, most));
 }
 
-template <class Pattern> hipError_t start_prefill(Words w, Pattern pattern) {
-  prefill<<<dim3(blocks_for(w.count, kMostScanBlocks)), dim3(kThreads), 0, nullptr>>>(w, pattern);
-  return hipGetLastError();
-}
-template <class Pattern>
-hipError_t start_scan(Words w, Pattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
-  const dim3 grid(blocks_for(w.count, kMostScanBlocks));
-  *blocks = grid.x;
-  scan<<<grid, dim3(kThreads), 0, nullptr>>>(w, pattern, equal, of_blocks);
-  return hipGetLastError();
+dim3 grid_for(int64_t rows, int64_t most_columns) {
+  const auto grid_rows = static_cast<uint32_t>(std::min(rows, kMostScanBlocks));
+  return dim3(blocks_for(most_columns, std::max<int64_t>(1, kMostScanBlocks / grid_rows)), grid_rows);
 }
 
 } // namespace
 
-hipError_t launch_prefill(Words w, SentinelPattern pattern) { return start_prefill(w, pattern); }
-hipError_t launch_prefill(Words w, ConstantPattern pattern) { return start_prefill(w, pattern); }
-hipError_t launch_scan(Words w, SentinelPattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
-  return start_scan(w, pattern, equal, of_blocks, blocks);
+hipError_t launch_prefill(uint32_t* words, int64_t count, uint64_t salt, int64_t first_element) {
+  const dim3 grid(blocks_for(count, kMostScanBlocks));
+  prefill<<<grid, dim3(kThreads), 0, nullptr>>>(words, count, salt, first_element);
+  return hipGetLastError();
 }
-hipError_t launch_scan(Words w, ConstantPattern pattern, bool equal, ScanTotals* of_blocks, int64_t* blocks) {
-  return start_scan(w, pattern, equal, of_blocks, blocks);
+
+hipError_t launch_scan_rows(const uint32_t* words, const RowToScan* rows, int64_t count, int64_t most_columns,
+                            uint64_t salt, ScanTotals* of_blocks, int64_t* blocks) {
+  const dim3 grid = grid_for(count, most_columns);
+  *blocks = int64_t{grid.x} * grid.y;
+  scan<<<grid, dim3(kThreads), 0, nullptr>>>(words, rows, count, salt, of_blocks);
+  return hipGetLastError();
 }
 
 hipError_t launch_compare(const float* ours, const float* theirs, const RowsToCompare* rows, int64_t count,
                           int64_t most_columns, double factor, ScanTotals* of_blocks, int64_t* blocks) {
-  const auto grid_rows = static_cast<uint32_t>(std::min(count, kMostScanBlocks));
-  const dim3 grid(blocks_for(most_columns, std::max<int64_t>(1, kMostScanBlocks / grid_rows)), grid_rows);
+  const dim3 grid = grid_for(count, most_columns);
   *blocks = int64_t{grid.x} * grid.y;
   compare<<<grid, dim3(kThreads), 0, nullptr>>>(ours, theirs, rows, count, factor, of_blocks);
   return hipGetLastError();

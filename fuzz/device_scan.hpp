@@ -17,12 +17,22 @@ struct ScanResult {
 
 // words[i] = sentinel(salt, first_element + i) for i in [0, count).
 void prefill_on_device(uint32_t* words, int64_t count, uint64_t salt, int64_t first_element);
-// Words that are not their sentinel: written.  And those that still are: untouched.
-ScanResult scan_written(const uint32_t* words, int64_t count, uint64_t salt, int64_t first_element);
-ScanResult scan_untouched(const uint32_t* words, int64_t count, uint64_t salt, int64_t first_element);
-// Words that are not `word`: a -inf tail, a guard zone.
-ScanResult scan_other_than(const uint32_t* words, int64_t count, uint32_t word);
-void fill_on_device(uint32_t* words, int64_t count, uint32_t word);
+
+// One row of a prefilled output, all in elements of the buffer: begin <= values_begin <= values_end <= end,
+// and begin <= tail_end <= end.  Before tail_end everything is written, outside the values -inf; where there
+// are no tails tail_end is begin.  What is neither a value nor a tail keeps its sentinel.
+struct RowToScan {
+  int64_t begin = 0, end = 0;
+  int64_t values_begin = 0, values_end = 0;
+  int64_t tail_end = 0;
+};
+struct RowScan {
+  ScanResult untouched; // values and tails that hold their sentinel
+  ScanResult touched;   // others that do not
+  ScanResult not_low;   // tails that were written, and are not -inf
+};
+// One pass over thousands of rows at a time.
+RowScan scan_rows(const uint32_t* words, std::span<const RowToScan>, uint64_t salt);
 
 // Rows of two outputs that must agree: element offsets into `ours` and `theirs`, and how many columns.
 struct RowsToCompare {

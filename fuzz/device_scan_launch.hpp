@@ -12,27 +12,17 @@ struct ScanTotals {
   unsigned long long first = ~0ull;
 };
 
+// One of them for each kind of word that a pass counts.
+inline constexpr int kScanKinds = 3;
+
 inline constexpr int64_t kMostScanBlocks = 4096;
 
-struct Words {
-  uint32_t* words;
-  int64_t count;
-};
-// What a word is set to or compared with: its sentinel, or a constant.
-struct SentinelPattern {
-  uint64_t salt;
-  int64_t first_element;
-};
-struct ConstantPattern {
-  uint32_t word;
-};
-
-hipError_t launch_prefill(Words, SentinelPattern);
-hipError_t launch_prefill(Words, ConstantPattern);
-// Counts words that are their pattern's (equal) or are not; `first` is an index into the words.  Each block
-// leaves its totals in of_blocks[0 .. *blocks), room for kMostScanBlocks.
-hipError_t launch_scan(Words, SentinelPattern, bool equal, ScanTotals* of_blocks, int64_t* blocks);
-hipError_t launch_scan(Words, ConstantPattern, bool equal, ScanTotals* of_blocks, int64_t* blocks);
+hipError_t launch_prefill(uint32_t* words, int64_t count, uint64_t salt, int64_t first_element);
+// Block b leaves its totals in of_blocks[b * kScanKinds], untouched, touched and not -inf; *blocks of them,
+// at most kMostScanBlocks.  `most_columns`: of the longest row, padding included.
+hipError_t launch_scan_rows(const uint32_t* words, const RowToScan*, int64_t rows, int64_t most_columns,
+                            uint64_t salt, ScanTotals* of_blocks, int64_t* blocks);
+// One total a block.
 // `most_columns`: of the longest row.
 hipError_t launch_compare(const float* ours, const float* theirs, const RowsToCompare*, int64_t rows,
                           int64_t most_columns, double factor, ScanTotals* of_blocks, int64_t* blocks);

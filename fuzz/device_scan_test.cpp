@@ -22,6 +22,11 @@ class DeviceScan : public testing::TestWithParam<int64_t> {
 protected:
   static void SetUpTestSuite() { (buffer_ = new DeviceBuffer)->resize(kBytes); }
   static void TearDownTestSuite() { delete buffer_; }
+  static const uint32_t* base() { return reinterpret_cast<const uint32_t*>(buffer_->data()); }
+  void zero() {
+    const std::vector<uint32_t> zeros(kCount);
+    buffer_->upload(4 * GetParam(), zeros.data(), 4 * kCount);
+  }
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(buffer_->data()) + GetParam(); }
   void put(int64_t index, uint32_t word) { buffer_->upload(4 * (GetParam() + index), &word, 4); }
   std::vector<uint32_t> host() const {
@@ -40,34 +45,74 @@ TEST_P(DeviceScan, PrefillsWithTheSentinelOfEveryElement) {
     ASSERT_EQ(all[static_cast<size_t>(i)], sentinel(kSalt, GetParam() + i)) << i;
 }
 
-TEST_P(DeviceScan, CountsAndPlacesWrittenWords) {
-  prefill_on_device(words(), kCount, kSalt, GetParam());
-  EXPECT_EQ(scan_written(words(), kCount, kSalt, GetParam()).count, 0);
-  EXPECT_EQ(scan_untouched(words(), kCount, kSalt, GetParam()).count, kCount);
-  for (const int64_t i : {int64_t{2000}, int64_t{1999}, kCount - 1}) put(i, 7 + static_cast<uint32_t>(i));
-  const ScanResult written = scan_written(words(), kCount, kSalt, GetParam());
-  EXPECT_EQ(written.count, 3);
-  EXPECT_EQ(written.first, GetParam() + 1999);
-  EXPECT_EQ(written.got, 7u + 1999);
-  EXPECT_EQ(scan_untouched(words(), kCount, kSalt, GetParam()).count, kCount - 3);
-  EXPECT_EQ(scan_written(words(), 1999, kSalt, GetParam()).count, 0); // ends where it is told to
+// Rows of 50 words of which 40 are columns: values in 5 to 29 of each, shorter by one in every next row.
+std::vector<RowToScan> rows_of_50(int64_t first_word, bool tails) {
+  std::vector<RowToScan> rows;
+  for (int64_t r = 0; r < 9; ++r) {
+    const int64_t begin = first_word + 50 * r;
+    rows.push_back({begin, begin + 50, begin + 5, begin + 30 - r, tails ? begin + 40 : begin});
+  }
+  return rows;
 }
 
-TEST_P(DeviceScan, FindsTheWordThatIsNotTheConstant) {
+TEST_P(DeviceScan, WithoutTailsOnlyValuesAreWritten) {
+  prefill_on_device(words(), kCount, kSalt, GetParam());
+  const auto rows = rows_of_50(GetParam(), false);
+  RowScan seen = scan_rows(base(), rows, kSalt);
+  EXPECT_EQ(seen.untouched.count, 9 * 25 - 36);
+  EXPECT_EQ(seen.untouched.first, GetParam() + 5);
+  EXPECT_EQ(seen.touched.count, 0);
+  for (int64_t r = 0; r < 9; ++r)
+    for (int64_t i = 5; i < 30 - r; ++i) put(50 * r + i, 7);
+  seen = scan_rows(base(), rows, kSalt);
+  EXPECT_EQ(seen.untouched.count + seen.touched.count + seen.not_low.count, 0);
+  put(50 * 3 + 30 - 3, 8), put(50 * 3 + 49, 9), put(50 * 8 + 4, 10),
+      put(50 * 9, 11); // the last behind all rows
+  seen = scan_rows(base(), rows, kSalt);
+  EXPECT_EQ(seen.touched.count, 3);
+  EXPECT_EQ(seen.touched.first, GetParam() + 50 * 3 + 27);
+  EXPECT_EQ(seen.touched.got, 8u);
+  EXPECT_EQ(seen.untouched.count + seen.not_low.count, 0);
+}
+
+TEST_P(DeviceScan, TailsAreNegativeInfinity) {
+  prefill_on_device(words(), kCount, kSalt, GetParam());
+  const auto rows = rows_of_50(GetParam(), true);
+  EXPECT_EQ(scan_rows(base(), rows, kSalt).untouched.count, 9 * 40);
   const auto low = std::bit_cast<uint32_t>(-std::numeric_limits<float>::infinity());
-  fill_on_device(words(), kCount, low);
-  EXPECT_EQ(scan_other_than(words(), kCount, low).count, 0);
-  put(kCount - 1, 0);
-  const ScanResult other = scan_other_than(words(), kCount, low);
-  EXPECT_EQ(other.count, 1);
-  EXPECT_EQ(other.first, kCount - 1);
-  EXPECT_EQ(other.got, 0u);
+  for (int64_t r = 0; r < 9; ++r)
+    for (int64_t i = 0; i < 40; ++i) put(50 * r + i, i >= 5 && i < 30 - r ? 7 : low);
+  RowScan seen = scan_rows(base(), rows, kSalt);
+  EXPECT_EQ(seen.untouched.count + seen.touched.count + seen.not_low.count, 0);
+  put(50 * 2 + 4, 1), put(50 * 2 + 28, 2), put(50 * 7 + 39, 3), put(50 * 7 + 40, 4);
+  put(50 * 6 + 39, sentinel(kSalt, GetParam() + 50 * 6 + 39));
+  seen = scan_rows(base(), rows, kSalt);
+  EXPECT_EQ(seen.not_low.count, 3);
+  EXPECT_EQ(seen.not_low.first, GetParam() + 50 * 2 + 4);
+  EXPECT_EQ(seen.not_low.got, 1u);
+  EXPECT_EQ(seen.touched.count, 1);
+  EXPECT_EQ(seen.touched.first, GetParam() + 50 * 7 + 40);
+  EXPECT_EQ(seen.untouched.count, 1); // never written is not written wrongly
+  EXPECT_EQ(seen.untouched.first, GetParam() + 50 * 6 + 39);
+}
+
+// More of them than one launch has blocks, and than one list on the device holds.
+TEST_P(DeviceScan, ManyRowsAreScannedInParts) {
+  prefill_on_device(words(), kCount, kSalt, GetParam());
+  std::vector<RowToScan> rows;
+  for (int64_t r = 0; r < kCount; ++r) rows.push_back({GetParam() + r, GetParam() + r + 1, 0, 0, 0});
+  EXPECT_EQ(scan_rows(base(), rows, kSalt).touched.count, 0);
+  put(4500, 5), put(100, 6);
+  const ScanResult touched = scan_rows(base(), rows, kSalt).touched;
+  EXPECT_EQ(touched.count, 2);
+  EXPECT_EQ(touched.first, GetParam() + 100);
+  EXPECT_EQ(touched.got, 6u);
 }
 
 // Rows of two outputs with another row stride, the second twice the first.
 TEST_P(DeviceScan, ComparesRowsAtTheirOwnOffsets) {
   constexpr int64_t kColumns = 37, kRows = 9;
-  fill_on_device(words(), kCount, 0);
+  zero();
   std::vector<RowsToCompare> rows;
   const auto value = [](int64_t r, int64_t c) { return static_cast<float>(r * 100 + c) - 50.5f; };
   std::vector<float> ours(kColumns), theirs(kColumns);
@@ -91,7 +136,7 @@ TEST_P(DeviceScan, ComparesRowsAtTheirOwnOffsets) {
 }
 
 TEST_P(DeviceScan, NanAgreesWithNanOnlyAndMinusZeroWithZero) {
-  fill_on_device(words(), kCount, 0);
+  zero();
   put(0, 0x7fc00001), put(10, 0xffc12345), put(1, 0x80000000), put(2, 0x7fc00000), put(13, 0x7f800000);
   const RowsToCompare row[] = {{GetParam(), GetParam() + 10, 4}};
   const auto* base = reinterpret_cast<const float*>(buffer_->data());
@@ -101,7 +146,7 @@ TEST_P(DeviceScan, NanAgreesWithNanOnlyAndMinusZeroWithZero) {
 }
 
 TEST_P(DeviceScan, NothingToLookAt) {
-  EXPECT_EQ(scan_written(words(), 0, kSalt, 0).count, 0);
+  EXPECT_EQ(scan_rows(nullptr, {}, kSalt).touched.first, -1);
   EXPECT_EQ(compare_on_device(nullptr, nullptr, {}, 1).first, -1);
 }
 

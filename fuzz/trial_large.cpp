@@ -17,7 +17,6 @@
 namespace mqalab {
 namespace {
 
-constexpr uint32_t kNegInfBits = 0xff800000u;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNegInf = -std::numeric_limits<double>::infinity();
 constexpr int64_t kBaseShift_elements = 64, kStrideShift_elements = 32; // of the partner
@@ -51,10 +50,17 @@ public:
   }
   float* first_logit() { return output_.logits().floats() + shift_; }
 
-  // Written set and tails, everywhere.  Classes in the oracle's order: one pass for each.
+  // Written set and tails, everywhere.  Classes in the oracle's order.
   void look_at_written_set(Verdict& v) {
-    for (const auto pass : {&LargeOutput::promised, &LargeOutput::forbidden, &LargeOutput::tails})
-      for (int64_t row = 0; row < p_.output_rows(); ++row) (this->*pass)(v, row);
+    std::vector<RowToScan> rows;
+    for (int64_t row = 0; row < p_.output_rows(); ++row) rows.push_back(row_to_scan(row));
+    for (const RowToScan& row : rows) v.cells_checked += row.end - row.begin;
+    const RowScan seen = scan_rows(reinterpret_cast<const uint32_t*>(output_.logits().data()), rows, salt_);
+    look_at(v, VerdictClass::untouched, seen.untouched, kNothing, "untouched",
+            "a promised cell was not written");
+    look_at(v, VerdictClass::touched, seen.touched, kNothing, "touched",
+            "a cell that must not be was written");
+    look_at(v, VerdictClass::wrong_class, seen.not_low, kNegInf, "no -inf", "a cell of the tail is not -inf");
     const bool written_set_is_right = v.verdict == VerdictClass::ok || v.verdict == VerdictClass::wrong_class;
     if (!written_set_is_right) return;
     if (const auto dead = output_.logits().dead_canary()) {
@@ -74,41 +80,15 @@ public:
   }
 
 private:
-  const uint32_t* at(int64_t element) {
-    return reinterpret_cast<const uint32_t*>(output_.logits().data()) + shift_ + element;
+  RowToScan row_to_scan(int64_t row) const {
+    const int64_t begin = p_.output_offset(row) + shift_;
+    const bool has_tail = p_.tail == MQA_TAIL_NEG_INF;
+    return {begin, p_.output_end(row) + shift_, begin + p_.first(row), begin + p_.limit(row),
+            has_tail ? begin + p_.max_model_len : begin};
   }
-  bool has_tail() const { return p_.tail == MQA_TAIL_NEG_INF; }
-  void unwritten(Verdict& v, int64_t begin, int64_t end, double expected) {
-    const ScanResult bad = scan_untouched(at(begin), end - begin, salt_, begin + shift_);
-    found_in(v, VerdictClass::untouched, p_, bad.first - shift_, bad, expected, "untouched",
-             "a promised cell was not written");
-  }
-  void written(Verdict& v, int64_t begin, int64_t end) {
-    const ScanResult bad = scan_written(at(begin), end - begin, salt_, begin + shift_);
-    found_in(v, VerdictClass::touched, p_, bad.first - shift_, bad, kNothing, "touched",
-             "a cell that must not be was written");
-  }
-
-  void promised(Verdict& v, int64_t row) {
-    const int64_t start = p_.output_offset(row);
-    v.cells_checked += p_.output_end(row) - start;
-    unwritten(v, start + (has_tail() ? 0 : p_.first(row)),
-              start + (has_tail() ? p_.max_model_len : p_.limit(row)), kNothing);
-  }
-  void forbidden(Verdict& v, int64_t row) {
-    const int64_t start = p_.output_offset(row), end = p_.output_end(row);
-    if (!has_tail()) written(v, start, start + p_.first(row));
-    written(v, start + (has_tail() ? p_.max_model_len : p_.limit(row)), end);
-  }
-  void tails(Verdict& v, int64_t row) {
-    if (!has_tail()) return;
-    const int64_t start = p_.output_offset(row);
-    for (const auto& [begin, end] :
-         {std::pair{int64_t{0}, p_.first(row)}, {p_.limit(row), p_.max_model_len}}) {
-      const ScanResult bad = scan_other_than(at(start + begin), end - begin, kNegInfBits);
-      found_in(v, VerdictClass::wrong_class, p_, start + begin + bad.first, bad, kNegInf, "no -inf",
-               "a cell of the tail is not -inf");
-    }
+  void look_at(Verdict& v, VerdictClass kind, const ScanResult& bad, double expected, const char* pattern,
+               const char* note) {
+    found_in(v, kind, p_, bad.first - shift_, bad, expected, pattern, note);
   }
 
   const Problem& p_;
