@@ -36,8 +36,8 @@ LaunchResult launch(const mqa_prefill_logits_args&, const mqa_config&, const Fau
                     hipStream_t stream = nullptr);
 LaunchResult launch(const mqa_head_sum_args&, const Fault*, hipStream_t stream = nullptr);
 
-// The two steps of any launch: what the entry point or a planted launcher said, then what the device says once
-// all of its work is done.  `config`: what was asked for, {} when the operation takes none.
+// The two steps of any launch: what the entry point or a planted launcher said, then what the device says
+// once all of its work is done.  `config`: what was asked for, {} when the operation takes none.
 LaunchResult started(mqa_status, const mqa_config& config = {});
 LaunchResult started(hipError_t, const Fault&);
 LaunchResult finished(LaunchResult started);
