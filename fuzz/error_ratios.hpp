@@ -11,7 +11,7 @@
 
 namespace mqalab {
 
-// Above this share of its bound a case is drift.  Correct kernels stay below half of that (docs/numbers.md);
+// Above this share of its bound a case is drift.  Correct kernels stay below half of that (docs/oracle.md);
 // a fault of rounding shows here long before it is one of value.
 inline constexpr double kDrift = 0.3;
 inline constexpr int kRatioPowers = 16;
