@@ -71,7 +71,8 @@ public:
         triage_(
             options.out, fault_name(options),
             [this](const Case& c, const OracleOptions& options) { return check(c, options); },
-            [this](const Case& c, const OracleOptions&) { return check_apart(c); }, declared_policy()),
+            [this](const Case& c, const OracleOptions& options) { return check_apart(c, options); },
+            declared_policy()),
         fleet_(options) {}
 
   CampaignResult run() {
@@ -95,18 +96,16 @@ private:
     return checker_(c, options_.fault, options);
   }
 
-  // In a process of its own, which may die of the case.
-  Verdict check_apart(const Case& c) {
+  Verdict check_apart(const Case& c, const OracleOptions& options) {
     const fs::path probe = options_.out / "workers" / "probe.json";
     write_whole(probe, to_json(c) + "\n");
-    std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string(), "check", probe.string()};
-    if (options_.fault) command.insert(command.end(), {"--fault", fault_name(options_)});
-    WorkerProcess process(command, options_.out / "workers" / "probe.log");
+    WorkerProcess process(command_to_check(probe, options_.fault, options),
+                          options_.out / "workers" / "probe.log");
     const uint64_t start = monotonic_ns();
     while (!process.poll() && monotonic_ns() - start < kApart_ns && !StopSignal::requested()) ::usleep(1000);
     Verdict verdict;
     if (!process.poll())
-      verdict.signature = {VerdictClass::hang, "no answer", ""};
+      verdict.signature = {VerdictClass::hang, std::string(kNoAnswer), ""};
     else if (const ProcessEnd end = *process.poll(); end.signal != 0)
       verdict.signature = {VerdictClass::fault, std::string(kProcessDied), ""}, verdict.message = end.text();
     else if (end.exit_code != 0)
@@ -272,6 +271,14 @@ private:
 };
 
 } // namespace
+
+std::vector<std::string> command_to_check(const fs::path& file, const Fault* fault,
+                                          const OracleOptions& options) {
+  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string(), "check", file.string(),
+                                   "--relation", relations_text(options)};
+  if (fault) command.insert(command.end(), {"--fault", std::string(fault->name)});
+  return command;
+}
 
 CampaignResult run_campaign(const CampaignOptions& options) {
   try {

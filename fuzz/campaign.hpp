@@ -46,6 +46,10 @@ struct CampaignResult {
 // Never throws for a full disk or a dead worker: that is in the result.
 CampaignResult run_campaign(const CampaignOptions&);
 
+// What checks the case of a file in a process of its own, which may die of it.
+std::vector<std::string> command_to_check(const std::filesystem::path& file, const Fault*,
+                                          const OracleOptions&);
+
 std::string summary_text(const CampaignOptions&, const CampaignResult&);
 std::string summary_json(const CampaignOptions&, const CampaignResult&);
 

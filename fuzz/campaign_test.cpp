@@ -1,5 +1,6 @@
 // What a campaign must not lose: journals, findings, buckets; and what it must stop for.  No worker process
 // is started here, campaign_process_test does that.
+#include "fuzz/campaign.hpp"
 #include "fuzz/corpus.hpp"
 #include "fuzz/disk.hpp"
 #include "fuzz/features.hpp"
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 #include <sys/resource.h>
@@ -108,6 +110,35 @@ TEST(Triage, SaysWhenAFailureDoesNotComeBack) {
   triage.settle({});
   ASSERT_EQ(read_findings(folder.path).size(), 1u) << "kept, and ranked down";
   EXPECT_NE(read_findings(folder.path)[0].minimized.find("did not fail again"), std::string::npos);
+}
+
+// Whoever reported the hang lived on: a process apart, whose exit code says no more than "a finding", would
+// not know it again.
+TEST(Triage, AHangThatWasReportedIsMadeSmallWithItsRelation) {
+  const Folder folder;
+  const auto hangs = [](const Case& c, const OracleOptions& options) {
+    Verdict verdict;
+    if (c.shape.batch >= 2 && options.relations == OracleOptions::Relations::named &&
+        options.relation == Relation::under_load)
+      verdict.verdict = VerdictClass::hang,
+      verdict.signature = {VerdictClass::hang, "relation under_load", ""};
+    return verdict;
+  };
+  const auto apart = [](const Case&, const OracleOptions&) { return Verdict{}; };
+  Triage triage(folder.path, "", hangs, apart, {});
+  triage.add({lost_row(1).record, {VerdictClass::hang, "relation under_load", ""}, "hang: found"});
+  triage.settle({});
+  const auto stored = read_findings(folder.path);
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_EQ(stored[0].minimized, "yes");
+  EXPECT_EQ(stored[0].minimal.shape.batch, 2);
+}
+
+TEST(Campaign, ACheckApartTriesTheRelationAskedFor) {
+  const auto command = command_to_check("case.json", nullptr, *options_with_relations("under_load"));
+  const auto at = std::ranges::find(command, "--relation");
+  ASSERT_LT(at - command.begin(), std::ssize(command) - 1);
+  EXPECT_EQ(at[1], "under_load");
 }
 
 TEST(Disk, AFullDiskIsSaidAndTheOldFileStays) {

@@ -115,7 +115,7 @@ void Fleet::mourn(Worker& worker, const ProcessEnd& end, std::vector<Found>& fou
                                    : fmt::format("fault: {}: {}", kProcessDied, end.text());
   found.push_back(
       {*suspect,
-       {hang ? VerdictClass::hang : VerdictClass::fault, hang ? "no answer" : std::string(kProcessDied), ""},
+       {hang ? VerdictClass::hang : VerdictClass::fault, std::string(hang ? kNoAnswer : kProcessDied), ""},
        message});
 }
 

@@ -88,7 +88,7 @@ void Triage::settle(Bucket& bucket, const MinimizeOptions& options) {
   const Signature wanted = finding.verdict.signature;
   const OracleOptions asked = options_for(wanted);
   const auto check = [&](const Case& c) {
-    const bool may_die = wanted.pattern == kProcessDied || wanted.verdict == VerdictClass::hang;
+    const bool may_die = wanted.pattern == kProcessDied || wanted.pattern == kNoAnswer;
     return (may_die ? apart_ : check_)(c, asked);
   };
   const auto same = [&](const Case& c) { return same_bug(check(c).signature, wanted); };

@@ -11,8 +11,8 @@
 
 namespace mqalab {
 
-// Pattern of a finding whose case ended its process: it must not be run again in this one.
-inline constexpr std::string_view kProcessDied = "the process died";
+// Patterns of findings whose case ended its process, or kept it: they must not be run again in this one.
+inline constexpr std::string_view kProcessDied = "the process died", kNoAnswer = "no answer";
 
 struct Bucket {
   std::filesystem::path folder;
