@@ -1,6 +1,7 @@
 // mqalab check: one case, one verdict.
 #include "fuzz/commands.hpp"
 #include "fuzz/oracle.hpp"
+#include "fuzz/production.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,7 @@ namespace mqalab {
 namespace {
 
 struct CheckOptions {
-  std::string path, config, fault, relation = "drawn";
+  std::string path, config, fault, lib, relation = "drawn";
   int repeat = 1;
   bool json = false, contract = false;
 };
@@ -66,8 +67,18 @@ OracleOptions relation_options(const std::string& wanted, const Case& c) {
   return *options;
 }
 
+// Said on stderr, so that a log of checks tells which build each was about.
+void launch_from(const std::string& lib) {
+  use_library(lib);
+  fmt::print(stderr, "mqalab check: {}: version {}, kernels {}\n", lib, production().version(),
+             production().kernel_hash());
+}
+
 ExitCode check(const CheckOptions& o) {
   const Fault* fault = fault_named(o.fault);
+  if (fault && !o.lib.empty())
+    throw UsageError("--lib is given with --fault; allowed: one of them, planted faults are in no library");
+  if (!o.lib.empty()) launch_from(o.lib);
   Case c;
   if (o.contract)
     c = in_lab_limits(o.path, o.config);
@@ -97,6 +108,7 @@ void add_check(CLI::App& app, ExitCode& code) {
       ->check(CLI::Range(1, 1000000));
   command->add_option("--fault", o->fault,
                       "a planted fault (`mqalab faults`) instead of the production kernel");
+  command->add_option("--lib", o->lib, "the production kernel of this libmqa.so instead of the one built in");
   command->add_option("--relation", o->relation,
                       "metamorphic relation to try: its name, all, none, or drawn from the case");
   command->add_flag("--contract", o->contract,

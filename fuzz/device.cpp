@@ -3,6 +3,7 @@
 #include "fuzz/case_names.hpp"
 #include "fuzz/dirty.hpp"
 #include "fuzz/fault_fit.hpp"
+#include "fuzz/production.hpp"
 
 #include <fmt/format.h>
 
@@ -80,8 +81,8 @@ bool short_of_memory(const std::string& message) {
 
 using PagedEntry = decltype(&mqa_paged_logits);
 PagedEntry entry_of(Operation op) {
-  if (is_per_head(op)) return &mqa_per_head_logits;
-  return is_ragged(op) ? &mqa_ragged_logits : &mqa_paged_logits;
+  if (is_per_head(op)) return production().per_head_logits;
+  return is_ragged(op) ? production().ragged_logits : production().paged_logits;
 }
 
 template <class Args, class Entry>
@@ -130,7 +131,7 @@ LaunchResult planted_elsewhere(const Fault& fault) {
 
 LaunchResult started(mqa_status status, const mqa_config& config) {
   if (status == MQA_OK) return {};
-  const std::string why = fmt::format("{}: {}", mqa_status_name(status), mqa_last_error());
+  const std::string why = fmt::format("{}: {}", mqa_status_name(status), production().last_error());
   const bool automatic = !config.variant && !config.chunk_k && !config.split_kv && !config.wave_per_eu;
   if (status == MQA_UNSUPPORTED || (status == MQA_INVALID_ARGUMENT && !automatic))
     return {VerdictClass::rejected, why, {}};
@@ -155,10 +156,10 @@ LaunchResult launch(Operation op, const mqa_paged_logits_args& args, const mqa_c
 LaunchResult launch(const mqa_prefill_logits_args& args, const mqa_config& config, const Fault* fault,
                     hipStream_t stream) {
   return fault ? launch_fault(args, config, *fault, stream)
-               : launch_production(&mqa_prefill_logits, args, config, stream);
+               : launch_production(production().prefill_logits, args, config, stream);
 }
 LaunchResult launch(const mqa_head_sum_args& args, const Fault* fault, hipStream_t stream) {
-  if (!fault) return started(mqa_head_sum(&args, stream));
+  if (!fault) return started(production().head_sum(&args, stream));
   if (!fault->launch.head_sum) return planted_elsewhere(*fault);
   if (const std::string why = mqa::why_invalid(args); !why.empty()) return {VerdictClass::rejected, why, {}};
   return started(fault->launch.head_sum(args, stream), *fault);

@@ -1,6 +1,7 @@
 #include "fuzz/indexer_chain.hpp"
 
 #include "fuzz/byte_trial.hpp"
+#include "fuzz/production.hpp"
 #include "refimpl/cache_write.hpp"
 #include "refimpl/keys_data.hpp"
 #include "refimpl/topk.hpp"
@@ -68,7 +69,7 @@ LaunchResult IndexerChain::launch_write(const Fault* fault) {
   // The cache of the logits' arguments is the one that the writer fills.
   a.kv_cache = const_cast<uint8_t*>(memory_.inputs.args(problem_, nullptr).kv_cache);
   if (fault && fault->launch.cache_write) return start_planted(*fault, fault->launch.cache_write, a);
-  return started(mqa_cache_write(&a, nullptr));
+  return started(production().cache_write(&a, nullptr));
 }
 
 LaunchResult IndexerChain::launch_top_k(const Fault* fault) {
@@ -77,7 +78,7 @@ LaunchResult IndexerChain::launch_top_k(const Fault* fault) {
   a.context_lens = memory_.inputs.args(problem_, nullptr).context_lens;
   a.indices = reinterpret_cast<int32_t*>(indices().data());
   if (fault && fault->launch.top_k) return start_planted(*fault, fault->launch.top_k, a);
-  return started(mqa_top_k(&a, nullptr));
+  return started(production().top_k(&a, nullptr));
 }
 
 IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const OracleOptions& options) {

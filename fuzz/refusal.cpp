@@ -2,6 +2,7 @@
 // at last, and configurations with nothing to do.
 #include "fuzz/refusal.hpp"
 #include "fuzz/case_rules.hpp"
+#include "fuzz/production.hpp"
 
 #include <fmt/format.h>
 
@@ -121,7 +122,7 @@ mqa_cache_gather_args gather_arguments(const Case& c) {
 // The library got as far as the pointers: it found nothing wrong with shape and strides.
 bool refused_for_pointers(mqa_status status) {
   return status == MQA_INVALID_ARGUMENT &&
-         std::string_view(mqa_last_error()).find("NULL") != std::string_view::npos;
+         std::string_view(production().last_error()).find("NULL") != std::string_view::npos;
 }
 
 // What the library says to the shape and, if nothing, to the rest, with `count` set to 0.
@@ -131,35 +132,35 @@ template <class Args, class Count, class Call> bool refuses(Args args, Count Arg
     args.*count = 0;
     status = call(args);
   }
-  return (status == MQA_INVALID_ARGUMENT || status == MQA_UNSUPPORTED) && *mqa_last_error();
+  return (status == MQA_INVALID_ARGUMENT || status == MQA_UNSUPPORTED) && *production().last_error();
 }
 
 bool refuses_logits(const Case& c) {
-  const auto entry = is_per_head(c.op) || c.op == Operation::head_sum ? &mqa_per_head_logits
-                     : is_ragged(c.op)                                ? &mqa_ragged_logits
-                                                                      : &mqa_paged_logits;
+  const auto entry = is_per_head(c.op) || c.op == Operation::head_sum ? production().per_head_logits
+                     : is_ragged(c.op)                                ? production().ragged_logits
+                                                                      : production().paged_logits;
   return refuses(paged_arguments(c), &mqa_paged_logits_args::batch,
                  [&](const auto& a) { return entry(&a, &c.config, nullptr, nullptr); });
 }
 bool refuses_prefill(const Case& c) {
   return refuses(prefill_arguments(c), &mqa_prefill_logits_args::rows,
-                 [&](const auto& a) { return mqa_prefill_logits(&a, &c.config, nullptr, nullptr); });
+                 [&](const auto& a) { return production().prefill_logits(&a, &c.config, nullptr, nullptr); });
 }
 bool refuses_sum(const Case& c) {
   return refuses(sum_arguments(c), &mqa_head_sum_args::rows,
-                 [](const auto& a) { return mqa_head_sum(&a, nullptr); });
+                 [](const auto& a) { return production().head_sum(&a, nullptr); });
 }
 bool refuses_top_k(const Case& c) {
   return refuses(top_k_arguments(c), &mqa_top_k_args::batch,
-                 [](const auto& a) { return mqa_top_k(&a, nullptr); });
+                 [](const auto& a) { return production().top_k(&a, nullptr); });
 }
 bool refuses_write(const Case& c) {
   return refuses(write_arguments(c), &mqa_cache_write_args::tokens,
-                 [](const auto& a) { return mqa_cache_write(&a, nullptr); });
+                 [](const auto& a) { return production().cache_write(&a, nullptr); });
 }
 bool refuses_gather(const Case& c) {
   return refuses(gather_arguments(c), &mqa_cache_gather_args::batch,
-                 [](const auto& a) { return mqa_cache_gather(&a, nullptr); });
+                 [](const auto& a) { return production().cache_gather(&a, nullptr); });
 }
 
 // By any of the calls that the operation is made of.
@@ -181,7 +182,7 @@ Verdict check_refusal(const Case& c, const std::string& why) {
   const bool in_words = refuses_operation(c);
   Verdict v;
   v.verdict = in_words ? VerdictClass::rejected : VerdictClass::fault;
-  v.message = in_words ? fmt::format("rejected: {}", mqa_last_error())
+  v.message = in_words ? fmt::format("rejected: {}", production().last_error())
                        : fmt::format("fault: the library did not refuse an illegal case: {}", why);
   v.signature = {v.verdict, in_words ? "refused" : "illegal case accepted", ""};
   return v;

@@ -1,5 +1,6 @@
 // The gather: a cache, its table and the lengths in, keys and scales judged byte by byte, their paddings too.
 #include "fuzz/byte_trial.hpp"
+#include "fuzz/production.hpp"
 #include "refimpl/cache_gather.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ public:
   }
   LaunchResult launch(const Fault* fault) override {
     const mqa_cache_gather_args args = arguments();
-    if (!fault) return started(mqa_cache_gather(&args, nullptr));
+    if (!fault) return started(production().cache_gather(&args, nullptr));
     return start_planted(*fault, fault->launch.cache_gather, args);
   }
   std::optional<std::string> changed_input() const override {

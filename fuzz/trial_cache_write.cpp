@@ -1,5 +1,6 @@
 // The cache writer: keys and slots in, the cache judged byte by byte, also where no slot points.
 #include "fuzz/byte_trial.hpp"
+#include "fuzz/production.hpp"
 #include "refimpl/cache_write.hpp"
 #include "refimpl/keys_data.hpp"
 
@@ -58,7 +59,7 @@ public:
   }
   LaunchResult launch(const Fault* fault) override {
     const mqa_cache_write_args args = arguments();
-    if (!fault) return started(mqa_cache_write(&args, nullptr));
+    if (!fault) return started(production().cache_write(&args, nullptr));
     return start_planted(*fault, fault->launch.cache_write, args);
   }
   std::optional<std::string> changed_input() const override {

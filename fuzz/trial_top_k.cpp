@@ -2,6 +2,7 @@
 // others in the second.  Without order a second launch may choose others of those that tie, so it is judged,
 // not compared.
 #include "fuzz/judge_top_k.hpp"
+#include "fuzz/production.hpp"
 #include "fuzz/relaunch.hpp"
 #include "fuzz/signature.hpp"
 #include "fuzz/trials.hpp"
@@ -94,7 +95,7 @@ private:
     return a;
   }
   LaunchResult launch(const mqa_top_k_args& args) const {
-    if (!fault_) return started(mqa_top_k(&args, nullptr));
+    if (!fault_) return started(production().top_k(&args, nullptr));
     if (fault_->launch.top_k) return started(fault_->launch.top_k(args, nullptr), *fault_);
     return planted_elsewhere(*fault_);
   }

@@ -37,7 +37,8 @@ std::string ProcessEnd::text() const {
   return abbreviation ? fmt::format("SIG{}", abbreviation) : fmt::format("signal {}", signal);
 }
 
-WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const std::filesystem::path& log) {
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const std::filesystem::path& log,
+                             const std::filesystem::path& out) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -46,6 +47,8 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command, const std:
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  if (!out.empty())
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -89,12 +92,10 @@ ProcessEnd WorkerProcess::wait() {
 
 void WorkerProcess::stop() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGTERM);
-  for (int waited = 0; waited < kPatience_ms; waited += 5) {
-    if (reap(WNOHANG)) return;
-    ::usleep(5000);
-  }
-  ::kill(pid_, SIGKILL);
+  const pid_t group = -pid_;
+  ::kill(group, SIGTERM);
+  for (int waited = 0; waited < kPatience_ms && !reap(WNOHANG); waited += 5) ::usleep(5000);
+  ::kill(group, SIGKILL);
   reap(0);
 }
 

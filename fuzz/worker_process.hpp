@@ -1,5 +1,5 @@
-// One mqalab-fuzzer process: started in a group of its own, so that a Ctrl-C reaches the coordinator alone,
-// which then stops it in order.
+// One child process (mqalab-fuzzer, a check apart, a build): started in a group of its own, so that a Ctrl-C
+// reaches the coordinator alone, which then stops it in order, with whatever it has started.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -20,8 +20,9 @@ struct ProcessEnd {
 
 class WorkerProcess {
 public:
-  // stdout and stderr go to `log`, appended.
-  WorkerProcess(const std::vector<std::string>& command, const std::filesystem::path& log);
+  // stdout and stderr go to `log`, appended; stdout to `out` instead, if it is named.
+  WorkerProcess(const std::vector<std::string>& command, const std::filesystem::path& log,
+                const std::filesystem::path& out = {});
   ~WorkerProcess() { stop(); }
   WorkerProcess(WorkerProcess&&) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) noexcept;
@@ -29,7 +30,7 @@ public:
   // Set once the process has ended; later calls give it again.
   std::optional<ProcessEnd> poll();
   ProcessEnd wait();
-  void stop(); // SIGTERM, then SIGKILL after two seconds
+  void stop(); // SIGTERM to the group, then SIGKILL to what is left of it, after two seconds at the latest
 
 private:
   bool reap(int flags);
