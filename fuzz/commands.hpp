@@ -35,6 +35,7 @@ void add_gate(CLI::App&, ExitCode&);
 void add_practice(CLI::App&, ExitCode&);
 void add_fuzz(CLI::App&, ExitCode&);
 void add_minimize(CLI::App&, ExitCode&);
+void add_bisect(CLI::App&, ExitCode&);
 void add_replay(CLI::App&, ExitCode&);
 void add_report(CLI::App&, ExitCode&);
 void add_scenario(CLI::App&, ExitCode&);

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     mqalab::add_practice(app, code);
     mqalab::add_fuzz(app, code);
     mqalab::add_minimize(app, code);
+    mqalab::add_bisect(app, code);
     mqalab::add_replay(app, code);
     mqalab::add_report(app, code);
     mqalab::add_scenario(app, code);
