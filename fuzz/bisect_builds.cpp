@@ -29,7 +29,8 @@ ExitCode bisect_builds(Session& session, const Ends& ends, BuildReport report, c
   heard(good, Answer::good, "");
   const Bisection found = search(
       report.subjects, history, skip, interview, [&](const Subject& s, Answer answer, const Bisection& b) {
-        heard(s, answer, fmt::format("; {} left, about {} steps", b.suspects().size(), b.steps_left()));
+        heard(s, answer,
+              fmt::format("; {} suspects left, about {} to ask", b.suspects().size(), b.steps_left()));
       });
   report.failure = interview.failure(), report.runs = interview.runs();
   session.print(json_of(report, found), text_of(report, found));

@@ -39,7 +39,8 @@ ChildEnd Children::run(const std::vector<std::string>& command, double most_seco
   WorkerProcess child(command, err_, out_);
   ChildEnd result = attend(child, most_seconds);
   result.out = read_whole(out_), result.err = read_whole(err_);
-  if (!log_.empty() && !result.err.empty()) Journal(log_).append(result.err);
+  const std::string_view said = std::string_view(result.err).substr(0, result.err.find_last_not_of('\n') + 1);
+  if (!log_.empty() && !said.empty()) Journal(log_).append(said);
   return result;
 }
 

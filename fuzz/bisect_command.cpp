@@ -78,7 +78,7 @@ void add_bisect(CLI::App& app, ExitCode& code) {
   command->add_flag("--config", o->config,
                     "which configuration fields of the case the failure needs, against automatic ones");
   command->add_option("--lib", o->lib, "with --config: this libmqa.so instead of the kernels built in");
-  command->add_option("--fault", o->fault, "with --config: a planted fault instead");
+  command->add_option("--fault", o->fault, "with --config: a planted fault instead of them");
   command->add_option("--repeat", o->repeat, "runs that must pass before a subject is good")
       ->check(CLI::Range(1, 100000));
   command->add_flag("--any-failure", o->any_failure,

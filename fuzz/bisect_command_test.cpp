@@ -15,6 +15,7 @@ namespace mqalab {
 namespace {
 
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 namespace fs = std::filesystem;
@@ -137,8 +138,19 @@ TEST_F(Bisect, FindsTheFirstBadRevisionPastOnesThatDoNotBuild) {
   EXPECT_THAT(json["last_good"][0]["title"], HasSubstr("revision 6"));
   EXPECT_THAT(json["failure"]["message"], HasSubstr("untouched"));
   EXPECT_LT(json["runs"], 7);
-  EXPECT_THAT(e.err, HasSubstr("left, about"));
+  EXPECT_THAT(e.err, HasSubstr("suspects left, about"));
   nothing_is_left();
+}
+
+TEST_F(Bisect, ARevisionMayBringItsOwnProgram) {
+  history({"right", "short", "short"});
+  Words words = revisions("r0", "r2");
+  words[9] += " && printf '#!/bin/sh\\nexec \"%s\" \"$@\" --lib \"%s\"\\n' '" + std::string(MQALAB_PROGRAM) +
+              "' \"$PWD/out/libmqa.so\" > out/mqalab && chmod +x out/mqalab";
+  words[10] = "--program", words[11] = "out/mqalab";
+  const Ended e = bisect(words);
+  ASSERT_EQ(e.code, 10) << e.err;
+  EXPECT_THAT(e.json()["first_bad"]["title"], HasSubstr("revision 1"));
 }
 
 // By date the good side comes after the bad one.
@@ -165,6 +177,13 @@ TEST_F(Bisect, WhatGivesNoAnswerLeavesARange) {
   EXPECT_TRUE(json["first_bad"].is_null());
   EXPECT_EQ(json["suspects"].size(), 3u);
   for (const std::string& why : asked(json, "skip")) EXPECT_THAT(why, HasSubstr("fails in another way"));
+}
+
+TEST_F(Bisect, ALibraryOfAnotherInterfaceGivesNoAnswer) {
+  const Ended e = bisect_libraries({"right", "structs", "version", "short"});
+  ASSERT_EQ(e.code, 10) << e.err;
+  EXPECT_THAT(asked(e.json(), "skip"),
+              UnorderedElementsAre(HasSubstr("was built with other structs"), HasSubstr("is version 9.0.0")));
 }
 
 TEST_F(Bisect, AnyFailureTakesACrashForOne) {

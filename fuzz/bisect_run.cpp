@@ -109,19 +109,22 @@ std::string Interview::why(const Subject& subject) {
 }
 
 void Interview::require_bad(const Subject& subject, const std::string& who, const std::string& otherwise) {
-  if (ask(subject) != Answer::bad)
-    throw UsageError(fmt::format(
-        "{} {}: {}; allowed: one that fails{}; try: {}", who, subject.title, why(subject),
-        options_.repeats > 1 ? fmt::format(" in one of {} runs", options_.repeats) : "", otherwise));
+  const Answer answer = ask(subject);
+  if (answer != Answer::bad) refuse(subject, answer, who, "fails", otherwise);
   const std::vector<Observation>& runs = state_.runs(subject.name);
   failure_ = *std::ranges::find(runs, Saw::failure, &Observation::saw);
 }
 
 void Interview::require_good(const Subject& subject, const std::string& who, const std::string& otherwise) {
   const Answer answer = ask(subject);
-  if (answer == Answer::good) return;
-  throw UsageError(fmt::format("{} {}: {}{}; allowed: one that passes; try: {}", who, subject.title,
-                               answer == Answer::bad ? "fails, too: " : "", why(subject), otherwise));
+  if (answer != Answer::good) refuse(subject, answer, who, "passes", otherwise);
+}
+
+void Interview::refuse(const Subject& subject, Answer answer, const std::string& who,
+                       const std::string& wanted, const std::string& otherwise) {
+  throw UsageError(fmt::format("{} {}: {}{}; allowed: one that {}; try: {}{}", who, subject.title,
+                               answer == Answer::bad ? "fails, too: " : "", why(subject), wanted, otherwise,
+                               answer == Answer::skip ? ", and --log FILE for what was said" : ""));
 }
 
 Bisection search(const std::vector<Subject>& subjects, const History& history,

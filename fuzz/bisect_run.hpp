@@ -54,6 +54,8 @@ public:
 
 private:
   Answer answer_of(const Observation&) const;
+  [[noreturn]] void refuse(const Subject&, Answer, const std::string& who, const std::string& wanted,
+                           const std::string& otherwise);
   std::optional<Answer> known(const Subject&);
   Observation run(const Subject&, const Prepared&);
 

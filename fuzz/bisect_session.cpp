@@ -26,7 +26,7 @@ Scratch::~Scratch() {
 Session::Session(const BisectOptions& o)
     : options(o), start(legal_case(o.path, "")), children(scratch.path, o.log),
       case_path((scratch.path / "case.json").string()) {
-  fs::copy_file(o.path, case_path);
+  write_whole(case_path, to_json(start));
   if (::isatty(STDERR_FILENO) != 1) return; // a log takes the answers only
   children.waiting = [this](double seconds) {
     progress.show(fmt::format("{}: {}", current_, span_text(seconds)));
@@ -44,6 +44,7 @@ void Session::ask_for(Json question) {
 Interview Session::interview(Interview::Prepare prepare) {
   const auto noted = [this, prepare = std::move(prepare)](const Subject& s) {
     current_ = s.title;
+    if (!options.log.empty()) Journal(options.log).append("== " + s.title);
     return prepare(s);
   };
   return Interview(*state, children, noted, {options.repeat, options.any_failure, options.timeout});

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <fcntl.h>
 #include <sstream>
 #include <sys/file.h>
@@ -14,23 +16,30 @@ namespace {
 using Json = nlohmann::json;
 using Saw = Observation::Saw;
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Saw, {{Saw::nothing, "nothing"},
-                                   {Saw::pass, "pass"},
-                                   {Saw::failure, "failure"},
-                                   {Saw::no_subject, "no subject"}})
+// In the order of Saw.
+constexpr std::array<std::string_view, 4> kSaw{"pass", "failure", "nothing", "no subject"};
 
 constexpr std::string_view kFormat = "mqalab bisect 1", kHead = R"({"format":"mqalab bisect 1",)";
 
 std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json packed(const std::string& subject, const Observation& run) {
-  Json json{{"subject", subject}, {"saw", run.saw}, {"text", run.text}, {"library", run.library}};
+  Json json{{"subject", subject},
+            {"saw", kSaw[static_cast<size_t>(run.saw)]},
+            {"text", run.text},
+            {"library", run.library}};
   if (run.saw == Saw::failure)
     json["signature"] = {{"verdict", name(run.signature.verdict)},
                          {"pattern", run.signature.pattern},
                          {"region", run.signature.region},
                          {"configuration", run.signature.configuration}};
   return json;
+}
+
+Saw saw_named(const std::string& word) {
+  const auto it = std::ranges::find(kSaw, word);
+  if (it == kSaw.end()) throw UsageError(fmt::format("\"{}\" is nothing that a run sees", word));
+  return static_cast<Saw>(it - kSaw.begin());
 }
 
 VerdictClass verdict_named(const std::string& word) {
@@ -40,7 +49,7 @@ VerdictClass verdict_named(const std::string& word) {
 }
 
 Observation unpacked(const Json& json) {
-  Observation run{json.at("saw"), {}, json.at("text"), json.at("library")};
+  Observation run{saw_named(json.at("saw")), {}, json.at("text"), json.at("library")};
   if (const auto s = json.find("signature"); s != json.end())
     run.signature = {verdict_named(s->at("verdict")), s->at("pattern"), s->at("region"),
                      s->at("configuration")};

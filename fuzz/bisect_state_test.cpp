@@ -45,6 +45,7 @@ protected:
 
 TEST_F(State, KnowsItsRunsAgain) {
   record_two();
+  EXPECT_THAT(read_whole(file), HasSubstr("\"saw\":\"failure\""));
   BisectState state(file, kQuestion);
   EXPECT_EQ(state.resumed(), 2u);
   ASSERT_EQ(state.runs("x").size(), 2u);

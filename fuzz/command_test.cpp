@@ -55,6 +55,16 @@ TEST_F(Command, TheSmallestCaseIsRight) {
   EXPECT_THAT(o.out, HasSubstr("ok: 1 cells"));
 }
 
+TEST_F(Command, ALibraryThatIsNoneIsRefused) {
+  const Outcome none = mqalab({"check", file("{}"), "--lib", (folder / "none.so").string()});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("there is no such file"));
+  const Outcome text = mqalab({"check", file("{}"), "--lib", file("{}")});
+  EXPECT_EQ(text.code, 2);
+  EXPECT_THAT(text.err, HasSubstr("cannot be loaded"));
+  EXPECT_EQ(mqalab({"check", file("{}"), "--lib", file("{}"), "--fault", "mask_lt"}).code, 2);
+}
+
 TEST_F(Command, APlantedFaultIsAFinding) {
   const Outcome o = mqalab({"check", file("{}"), "--fault", "mask_lt"});
   EXPECT_EQ(o.code, 10);

@@ -35,9 +35,9 @@ bool in_turn() {
   return wrong;
 }
 
-auto linked() {
+template <class Function> Function* linked(const char* symbol, Function*) {
   void* library = dlopen("libmqa.so.0", RTLD_NOW | RTLD_NOLOAD);
-  return reinterpret_cast<decltype(&mqa_paged_logits)>(dlsym(library, "mqa_paged_logits"));
+  return reinterpret_cast<Function*>(dlsym(library, symbol));
 }
 
 bool short_of_columns(const std::string& does, const mqa_config* config) {
@@ -47,11 +47,16 @@ bool short_of_columns(const std::string& does, const mqa_config* config) {
 
 } // namespace
 
+extern "C" const char* mqa_version(void) {
+  return behaviour() == "version" ? "9.0.0" : linked("mqa_version", &mqa_version)();
+}
+
 extern "C" mqa_status mqa_paged_logits(const mqa_paged_logits_args* args, const mqa_config* config,
                                        void* stream, mqa_choice* choice) {
   static const std::string does = behaviour();
-  static const auto right = linked();
+  static const auto right = linked("mqa_paged_logits", &mqa_paged_logits);
   mqa_paged_logits_args changed = *args;
+  if (does == "structs") changed.struct_size += 8;
   if (args->batch > 0 && args->logits) { // a launch, not a question about structs
     if (does == "crashes") raise(SIGSEGV);
     if (does == "hangs") pause();

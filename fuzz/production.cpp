@@ -114,7 +114,7 @@ void require_this_abi(const Production& p, const std::string& path) {
     refuse(path, fmt::format("is version {}", theirs), "the mqalab of that version");
   if (!knows_the_structs(p))
     refuse(path, fmt::format("was built with other structs: {}", p.last_error()),
-           "`mqalab bisect --good REV --bad REV`, where every revision brings its own mqalab");
+           "`mqalab bisect --good REV --bad REV --program PATH`, where every revision brings its own mqalab");
 }
 
 } // namespace
