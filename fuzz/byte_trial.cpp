@@ -44,30 +44,12 @@ public:
     worst.cells_checked = checked, worst.cells_bad = bad;
     return worst;
   }
-  void look_at_guards(Verdict& v) {
-    for (size_t i = 0; i < trial_.outputs().size(); ++i) {
-      GuardedWords& words = memory_.outputs[i];
-      const auto dead = words.dead_canary();
-      if (!dead) continue;
-      const bool before = dead->word < 0;
-      const int64_t distance = before ? -dead->word : dead->word - words.words();
-      const std::string_view name = trial_.outputs()[i].name;
-      v.verdict = VerdictClass::guard;
-      v.message = fmt::format("guard: the zone around the {} was written, {} words {}", name, distance,
-                              before ? "before them" : "behind them");
-      v.signature = {v.verdict, "guard written", before ? "before the first row" : "behind the last row"};
-      v.first_bad = {
-          {before ? -1 : trial_.problem().rows(), distance, 0, 0, 0, fmt::format("outside the {}", name)}};
-      v.cells_bad = 1;
-      return;
-    }
-  }
-  void look_at_inputs(Verdict& v) {
-    const auto input = trial_.changed_input();
-    if (!input) return;
-    v.verdict = VerdictClass::touched;
-    v.message = fmt::format("touched: the launch wrote into an input: {}", *input);
-    v.signature = {v.verdict, "input changed", *input};
+  // What the last launch wrote beside its outputs.
+  void look_beside(Verdict& v, std::string_view when = {}) const {
+    std::vector<GuardedOutput> outputs;
+    for (size_t i = 0; i < trial_.outputs().size(); ++i)
+      outputs.push_back({trial_.outputs()[i].name, memory_.outputs[i], trial_.problem().rows()});
+    if (!look_at_guards(v, outputs, when)) look_at_inputs(v, trial_.changed_input(), when);
   }
   // Which of the three differences between a right launch and this one made it go wrong?
   Verdict difference(const Setup& first, const Setup& second, Verdict seen) {
@@ -103,8 +85,7 @@ Verdict run_trial(TrialMemory& memory, ByteTrial& trial, const Fault* fault, con
   LaunchResult ran = run.launch(first);
   if (ran.status != VerdictClass::ok) return did_not_run(ran);
   Verdict v = run.judge(first);
-  if (v.verdict == VerdictClass::ok || v.verdict == VerdictClass::value) run.look_at_guards(v);
-  if (v.verdict == VerdictClass::ok) run.look_at_inputs(v);
+  run.look_beside(v);
   memory.retire(first.salt);
   if (v.verdict != VerdictClass::ok) return v;
   for (int i = 1; i <= launches_after_first(options); ++i) {
@@ -114,6 +95,8 @@ Verdict run_trial(TrialMemory& memory, ByteTrial& trial, const Fault* fault, con
     if (ran.status != VerdictClass::ok) return did_not_run(ran);
     Verdict again = run.judge(next);
     if (again.verdict != VerdictClass::ok) return run.difference(first, next, std::move(again));
+    run.look_beside(v, kInLaterLaunch);
+    if (v.verdict != VerdictClass::ok) return v;
   }
   return v;
 }

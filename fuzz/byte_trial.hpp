@@ -2,6 +2,7 @@
 // the judgement of exact_bytes.hpp.
 #pragma once
 #include "fuzz/exact_bytes.hpp"
+#include "fuzz/guards.hpp"
 #include "fuzz/trials.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +24,8 @@ public:
   virtual int64_t most_instructions() const = 0;
   virtual void upload(bool other_poison) = 0;
   virtual LaunchResult launch(const Fault*) = 0;
-  // "slots" when a launch wrote into an input, uploaded with the first poison.
-  virtual std::optional<std::string> changed_input() const = 0;
+  // The input that the last launch wrote into.
+  virtual std::optional<ChangedInput> changed_input() const = 0;
 };
 
 // Starts a planted fault's launcher of this operation; nullptr: the fault is planted in another one.

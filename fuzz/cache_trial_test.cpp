@@ -87,7 +87,7 @@ TEST(CacheTrial, AStoreBesideTheCacheIsSeenInTheGuards) {
                             return error;
                           }));
   EXPECT_EQ(v.verdict, VerdictClass::guard);
-  EXPECT_THAT(v.message, HasSubstr("2 words before them"));
+  EXPECT_THAT(v.message, HasSubstr("8 bytes before the first row"));
 }
 TEST(CacheTrial, AWriteIntoTheKeysIsTouched) {
   const Verdict v = check(kWriter, spoiling([](const mqa_cache_write_args& a, hipStream_t s) {

@@ -10,15 +10,7 @@
 namespace mqalab {
 namespace {
 
-constexpr uint32_t kCanary = 0x7fd5a3c6u; // a NaN, so that a guard read as a number shows
-constexpr int64_t kCompared_bytes = 4 << 20;
 constexpr int64_t kGuard_words = GuardedWords::kGuard_bytes / 4;
-
-int64_t filled_bytes(const SparseBuffer& b) {
-  int64_t total = 0;
-  for (const ByteRange& r : b.filled()) total += r.end - r.begin;
-  return total;
-}
 
 // Entries that no sequence owns lie before a flat list of slots: the first prefix is above 0.
 constexpr int32_t kSlotsBefore = 3;
@@ -35,12 +27,23 @@ std::vector<int32_t> slot_prefix(const Problem& p) {
   return prefix;
 }
 
-bool holds(const DeviceBuffer& device, const std::vector<int32_t>& host) {
-  const auto bytes = static_cast<int64_t>(4 * host.size());
-  if (bytes > kCompared_bytes) return true; // not looked at
-  std::vector<int32_t> now(host.size());
-  device.download(0, now.data(), bytes);
-  return now == host;
+// Guard words of one salt by their place in a zone; one pattern is hashed, the salt changes it.
+const std::vector<uint32_t>& guard_pattern() {
+  static const std::vector<uint32_t> pattern = [] {
+    std::vector<uint32_t> words(kGuard_words);
+    for (int64_t i = 0; i < kGuard_words; ++i) words[static_cast<size_t>(i)] = sentinel(0x6775617264, i);
+    return words;
+  }();
+  return pattern;
+}
+std::vector<uint32_t> guard_words(int64_t count, uint64_t salt, int64_t first) {
+  const std::vector<uint32_t>& pattern = guard_pattern();
+  // Sign and payload: it stays a quiet NaN.
+  const uint32_t change = sentinel(salt, first) & 0x803fffffu;
+  std::vector<uint32_t> words(static_cast<size_t>(count));
+  for (int64_t done = 0; done < count; done += kGuard_words)
+    for (int64_t i = 0; i < std::min(kGuard_words, count - done); ++i) words[done + i] = pattern[i] ^ change;
+  return words;
 }
 
 } // namespace
@@ -50,31 +53,18 @@ void upload_filled(DeviceBuffer& to, const SparseBuffer& from) {
   for (const ByteRange& r : from.filled()) to.upload(r.begin, from.data() + r.begin, r.end - r.begin);
 }
 
-int64_t first_change(const DeviceBuffer& device, const SparseBuffer& host) {
-  if (filled_bytes(host) > kCompared_bytes) return -1;
-  std::vector<uint8_t> now;
-  for (const ByteRange& r : host.filled()) {
-    now.resize(static_cast<size_t>(r.end - r.begin));
-    device.download(r.begin, now.data(), r.end - r.begin);
-    const uint8_t* was = host.data() + r.begin;
-    if (std::memcmp(now.data(), was, now.size()) == 0) continue;
-    return r.begin + (std::mismatch(now.begin(), now.end(), was).first - now.begin());
-  }
-  return -1;
-}
-
 void DeviceInputs::upload(const Problem& p, const Tensors& t) {
-  upload_filled(q_, t.q);
-  upload_filled(kv_cache_, t.kv_cache);
-  upload_filled(weights_, t.weights);
-  upload_filled(key_scales_, t.key_scales);
-  upload_all(context_lens_, p.context_lens);
-  upload_all(row_starts_, p.row_starts);
-  if (is_ragged(p.op)) upload_all(slot_prefix_, slot_prefix(p));
+  q_.put(t.q);
+  kv_cache_.put(t.kv_cache);
+  weights_.put(t.weights);
+  key_scales_.put(t.key_scales);
+  context_lens_.put(p.context_lens);
+  row_starts_.put(p.row_starts);
+  if (is_ragged(p.op)) slot_prefix_.put(slot_prefix(p));
   upload_table(p);
 }
 
-void DeviceInputs::upload_table(const Problem& p) { upload_all(block_table_, table_on_device(p)); }
+void DeviceInputs::upload_table(const Problem& p) { block_table_.put(table_on_device(p)); }
 
 mqa_paged_logits_args DeviceInputs::args(const Problem& p, float* logits) const {
   mqa_paged_logits_args a{};
@@ -116,35 +106,38 @@ mqa_prefill_logits_args DeviceInputs::prefill_args(const Problem& p, float* logi
   return a;
 }
 
-std::optional<std::string> DeviceInputs::changed(const Problem& p, const Tensors& t) const {
-  struct Input {
-    const char* name;
-    const DeviceBuffer& device;
-    const SparseBuffer& host;
-  };
-  const bool prefill = p.op == Operation::prefill_logits;
-  for (const Input& in :
-       {Input{"q", q_, t.q}, Input{prefill ? "k" : "kv_cache", kv_cache_, t.kv_cache},
-        Input{"weights", weights_, t.weights}, Input{"k_scales", key_scales_, t.key_scales}}) {
-    if (const int64_t byte = first_change(in.device, in.host); byte >= 0)
-      return fmt::format("{} byte {}", in.name, byte);
-  }
-  if (!holds(context_lens_, p.context_lens)) return prefill ? "ends" : "context_lens";
-  if (!holds(row_starts_, p.row_starts)) return "starts";
-  if (is_ragged(p.op) && !holds(slot_prefix_, slot_prefix(p))) return "slot_prefix";
-  if (!holds(block_table_, table_on_device(p))) return "block_table";
-  return {};
+std::optional<ChangedInput> DeviceInputs::changed(const Problem& p) const {
+  if (p.op == Operation::prefill_logits)
+    return first_changed({{"q", q_},
+                          {"k", kv_cache_},
+                          {"weights", weights_},
+                          {"k_scales", key_scales_},
+                          {"starts", row_starts_},
+                          {"ends", context_lens_}});
+  return first_changed(
+      {{"q", q_},
+       {"kv_cache", kv_cache_},
+       {"weights", weights_},
+       is_ragged(p.op) ? NamedInput{"slot_prefix", slot_prefix_} : NamedInput{"context_lens", context_lens_},
+       {"block_table", block_table_}});
 }
 
-void GuardedWords::resize(int64_t words) {
-  words_ = words;
-  if (buffer_.resize(4 * words + 2 * kGuard_bytes)) write_guards();
+void GuardedWords::resize(int64_t words, int64_t lead_words) {
+  words_ = words, lead_words_ = lead_words;
+  buffer_.resize(4 * words + 2 * kGuard_bytes);
 }
 
-void GuardedWords::write_guards() {
-  const std::vector<uint32_t> canaries(kGuard_words, kCanary);
-  buffer_.upload(0, canaries.data(), kGuard_bytes);
-  buffer_.upload(kGuard_bytes + 4 * words_, canaries.data(), kGuard_bytes);
+GuardedWords::Zone GuardedWords::zone_before() const {
+  return {-kGuard_words, lead_words_, guard_words(kGuard_words + lead_words_, guard_salt_, -1)};
+}
+GuardedWords::Zone GuardedWords::zone_behind() const {
+  return {words_, words_ + kGuard_words, guard_words(kGuard_words, guard_salt_, words_)};
+}
+
+void GuardedWords::write_guards(uint64_t salt) {
+  guard_salt_ = salt;
+  for (const Zone& z : {zone_before(), zone_behind()})
+    buffer_.upload(kGuard_bytes + 4 * z.begin, z.guards.data(), 4 * (z.end - z.begin));
 }
 
 void GuardedWords::prefill(std::span<const Window> windows, uint64_t salt) {
@@ -153,11 +146,13 @@ void GuardedWords::prefill(std::span<const Window> windows, uint64_t salt) {
     for (int64_t i = 0; i < w.size(); ++i) staging_[i] = sentinel(salt, w.begin + i);
     buffer_.upload(kGuard_bytes + 4 * w.begin, staging_.data(), 4 * w.size());
   }
+  write_guards(salt);
 }
 
 void GuardedWords::prefill_all(uint32_t word) {
   staging_.assign(static_cast<size_t>(words_), word);
   buffer_.upload(kGuard_bytes, staging_.data(), 4 * words_);
+  write_guards(word);
 }
 
 void GuardedWords::read(std::span<const Window> windows, std::vector<uint32_t>& cells) const {
@@ -172,18 +167,25 @@ void GuardedWords::read_all(std::vector<uint32_t>& out) const {
   buffer_.download(kGuard_bytes, out.data(), 4 * words_);
 }
 
-std::optional<GuardedWords::DeadCanary> GuardedWords::dead_canary() {
-  std::optional<DeadCanary> dead;
-  staging_.resize(kGuard_words);
-  const auto differs = [](uint32_t word) { return word != kCanary; };
-  buffer_.download(0, staging_.data(), kGuard_bytes);
-  if (const auto it = std::find_if(staging_.rbegin(), staging_.rend(), differs); it != staging_.rend())
-    dead = {-1 - (it - staging_.rbegin()), *it};
-  buffer_.download(kGuard_bytes + 4 * words_, staging_.data(), kGuard_bytes);
-  if (const auto it = std::find_if(staging_.begin(), staging_.end(), differs); it != staging_.end())
-    dead = {words_ + (it - staging_.begin()), *it};
-  if (dead) write_guards();
-  return dead;
+std::optional<GuardedWords::DeadGuard> GuardedWords::dead_guard() const {
+  std::optional<DeadGuard> nearest;
+  std::vector<uint32_t> now;
+  for (const bool before : {true, false}) {
+    const Zone z = before ? zone_before() : zone_behind();
+    now.resize(z.guards.size());
+    buffer_.download(kGuard_bytes + 4 * z.begin, now.data(), 4 * (z.end - z.begin));
+    if (now == z.guards) continue;
+    size_t at = 0;
+    if (before)
+      at = now.size() - 1 -
+           static_cast<size_t>(std::mismatch(now.rbegin(), now.rend(), z.guards.rbegin()).first -
+                               now.rbegin());
+    else
+      at = static_cast<size_t>(std::mismatch(now.begin(), now.end(), z.guards.begin()).first - now.begin());
+    const auto place = static_cast<int64_t>(before ? now.size() - at : at);
+    if (!nearest || place < nearest->distance_words) nearest = {before, place, z.guards[at], now[at]};
+  }
+  return nearest;
 }
 
 } // namespace mqalab

@@ -53,19 +53,19 @@ void IndexerChain::upload(bool other_poison) {
     Problem padded = problem_;
     fill_table_padding(padded, TablePadding::minus_one);
     memory_.inputs.upload(padded, generate(problem_, case_.data, Poison::large_finite));
-    upload_filled(memory_.buffers[0], make_keys(problem_, case_.data, Poison::large_finite));
+    keys().put(make_keys(problem_, case_.data, Poison::large_finite));
   } else {
     memory_.inputs.upload(problem_, before_);
-    upload_filled(memory_.buffers[0], keys_);
+    keys().put(keys_);
   }
-  upload_all(memory_.buffers[1], slots_);
+  slots().put(slots_);
 }
 
 LaunchResult IndexerChain::launch_write(const Fault* fault) {
   mqa_cache_write_args a = cache_write_shape(problem_);
   a.tokens = static_cast<int64_t>(slots_.size());
-  a.keys = memory_.buffers[0].data();
-  a.slots = reinterpret_cast<const int64_t*>(memory_.buffers[1].data());
+  a.keys = keys().data();
+  a.slots = reinterpret_cast<const int64_t*>(slots().data());
   // The cache of the logits' arguments is the one that the writer fills.
   a.kv_cache = const_cast<uint8_t*>(memory_.inputs.args(problem_, nullptr).kv_cache);
   if (fault && fault->launch.cache_write) return start_planted(*fault, fault->launch.cache_write, a);
@@ -98,6 +98,7 @@ IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const Oracl
     run.verdict = of_step(did_not_run(ran), "cache_write");
     return run;
   }
+  memory_.inputs.accept_cache();
   // Judged in the order of the steps, but all of them are run: the selection shows what a fault costs.
   const Verdict cache = setup.other_poison ? Verdict{} : judge_cache();
   const Fault* planted = fault && fault->launch.logits ? fault : nullptr;
@@ -117,14 +118,16 @@ IndexerRun IndexerChain::run(const Setup& setup, const Fault* fault, const Oracl
   indices().read(index_watch_.windows, run.indices);
   run.verdict = cache.verdict != VerdictClass::ok ? of_step(cache, "cache_write") : judge_logits(setup, run);
   if (run.verdict.verdict == VerdictClass::ok) run.verdict = judge_selection(setup, run);
+  if (run.verdict.verdict == VerdictClass::ok)
+    look_at_inputs(run.verdict, first_changed({{"keys", keys()}, {"slots", slots()}}));
+  if (run.verdict.verdict == VerdictClass::ok) look_at_inputs(run.verdict, memory_.inputs.changed(problem_));
   if (run.verdict.verdict == VerdictClass::ok) run.verdict = judge_whole(setup, run);
   run.verdict.launched = run.launched;
   run.verdict.recall = worst_recall(run);
   return run;
 }
 
-// The whole pool byte for byte, up to what first_change() looks at; the trial of cache_write alone looks
-// closer.
+// The whole pool byte for byte; the trial of cache_write alone looks closer.
 Verdict IndexerChain::judge_cache() const {
   const Problem& p = problem_;
   const uint8_t* device = memory_.inputs.args(p, nullptr).kv_cache;
@@ -176,15 +179,14 @@ std::optional<std::string> IndexerChain::written_place(int64_t block, int64_t by
 Verdict IndexerChain::judge_logits(const Setup& setup, const IndexerRun& run) {
   const Expected due{problem_, case_.data, after_, rows_, false, run.launched.config.chunk_k};
   Verdict v = judge(due, {logits_.watch(), run.logits, setup.salt, {}});
-  if (v.verdict == VerdictClass::ok && logits_.logits().dead_canary())
-    v = plain(VerdictClass::guard, "guard: the zone around the logits was written", "guard written");
+  look_at_guards(v, logits_.guarded());
   return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "logits");
 }
 
 Verdict IndexerChain::judge_selection(const Setup& setup, const IndexerRun& run) {
   Verdict v = judge_top_k(problem_, candidates(run), {index_watch_, run.indices, setup.salt, {}});
-  if (v.verdict == VerdictClass::ok && indices().dead_canary())
-    v = plain(VerdictClass::guard, "guard: the zone around the indices was written", "guard written");
+  const GuardedOutput output{"indices", indices(), problem_.rows()};
+  look_at_guards(v, {&output, 1});
   return v.verdict == VerdictClass::ok ? v : of_step(std::move(v), "top_k");
 }
 

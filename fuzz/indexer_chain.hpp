@@ -40,6 +40,8 @@ public:
 
 private:
   GuardedWords& indices() { return memory_.outputs[1]; }
+  InputBuffer& keys() { return memory_.buffers[0]; }
+  InputBuffer& slots() { return memory_.buffers[1]; }
   void upload(bool other_poison);
   LaunchResult launch_write(const Fault*);
   LaunchResult launch_top_k(const Fault*);

@@ -23,23 +23,30 @@ LogitsOutput::LogitsOutput(DeviceInputs& inputs, std::array<GuardedWords, 2>& ou
   planes_watch_.emplace(*planes_problem_);
 }
 
+std::vector<GuardedOutput> LogitsOutput::guarded() const {
+  std::vector<GuardedOutput> all{{"logits", outputs_[0], problem_.output_rows()}};
+  if (has_planes()) all.push_back({"planes", outputs_[1], planes_problem_->output_rows()});
+  return all;
+}
+
 void LogitsOutput::prefill(uint64_t salt) {
-  logits().resize(base_shift_ + logits_bytes(problem_) / 4);
+  logits().resize(base_shift_ + logits_bytes(problem_) / 4, base_shift_);
   logits().prefill(windows_, salt);
   prefill_planes(salt);
 }
 
 void LogitsOutput::prefill_on_the_device(uint64_t salt) {
-  const auto fill = [](GuardedWords& words, int64_t count, uint64_t with) {
-    words.resize(count);
+  const auto fill = [](GuardedWords& words, int64_t count, int64_t lead, uint64_t with) {
+    words.resize(count, lead);
     prefill_on_device(reinterpret_cast<uint32_t*>(words.data()), count, with, 0);
+    words.write_guards(with);
   };
-  fill(logits(), base_shift_ + logits_bytes(problem_) / 4, salt);
-  if (has_planes()) fill(planes(), logits_bytes(*planes_problem_) / 4, salt ^ kPlanesSalt);
+  fill(logits(), base_shift_ + logits_bytes(problem_) / 4, base_shift_, salt);
+  if (has_planes()) fill(planes(), logits_bytes(*planes_problem_) / 4, 0, salt ^ kPlanesSalt);
 }
 
 void LogitsOutput::prefill_all(uint32_t word) {
-  logits().resize(base_shift_ + logits_bytes(problem_) / 4);
+  logits().resize(base_shift_ + logits_bytes(problem_) / 4, base_shift_);
   logits().prefill_all(word);
   prefill_planes(0);
 }

@@ -1,10 +1,12 @@
 // The output of a problem that makes logits, on the device: how it is prefilled, and the launch that fills
 // it.
 #pragma once
+#include "fuzz/guards.hpp"
 #include "fuzz/trials.hpp"
 #include "fuzz/watch.hpp"
 
 #include <optional>
+#include <vector>
 
 namespace mqalab {
 
@@ -20,6 +22,8 @@ public:
   // A head sum has two steps: planes by mqa_per_head_logits, then mqa_head_sum over them.
   bool has_planes() const { return planes_problem_.has_value(); }
   GuardedWords& planes() { return outputs_[1]; }
+  // For look_at_guards().
+  std::vector<GuardedOutput> guarded() const;
 
   // Watched cells hold sentinels.
   void prefill(uint64_t salt);

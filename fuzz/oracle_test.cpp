@@ -160,7 +160,7 @@ TEST(Oracle, AStoreBesideAPlaneOrBehindTheLastOneIsSeen) {
         return error;
       });
   EXPECT_THAT(behind.message,
-              HasSubstr("the zone around the planes was written, 0 elements behind the last row"));
+              HasSubstr("the zone around the planes was written, 0 bytes behind the last row"));
 }
 
 TEST(Oracle, AWriteIntoAnInputOfItsOwnIsTouchedInEveryOperation) {
@@ -241,8 +241,8 @@ TEST(Oracle, AStoreBesideTheLogitsIsSeenInTheGuards) {
     poke(a.logits + a.logits_stride * a.batch * a.next_n, 1.0f);
     return error;
   });
-  EXPECT_THAT(oracle.check(Case{}, &before).message, HasSubstr("3 elements before the first row"));
-  EXPECT_THAT(oracle.check(Case{}, &behind).message, HasSubstr("0 elements behind the last row"));
+  EXPECT_THAT(oracle.check(Case{}, &before).message, HasSubstr("12 bytes before the first row"));
+  EXPECT_THAT(oracle.check(Case{}, &behind).message, HasSubstr("0 bytes behind the last row"));
   EXPECT_EQ(oracle.check(Case{}).verdict, VerdictClass::ok) << "the canaries were put back";
 }
 

@@ -9,6 +9,7 @@
 #include "fuzz/found.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/guide.hpp"
+#include "fuzz/large_budget.hpp"
 #include "fuzz/mutator.hpp"
 #include "fuzz/oracle.hpp"
 #include "fuzz/thresholds.hpp"
@@ -49,6 +50,7 @@ struct Planner {
   const Fault* fault = nullptr;
   Guide guide = Guide::both;
   KernelWords words;
+  LargeBudget large;
   std::optional<StatusFile> status;
   std::unique_ptr<Journal> journal;
   std::map<std::string, int> recorded;
@@ -184,6 +186,7 @@ uint64_t word_from_engine(uint64_t word) {
 }
 
 size_t put(Case c, uint8_t* out, size_t max_size) {
+  planner->large.spend(c);
   if (planner->fault) fit_fault(c, *planner->fault);
   const std::vector<uint8_t> record = encode(c);
   if (record.size() > max_size) return 0;

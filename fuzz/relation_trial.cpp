@@ -117,6 +117,19 @@ void report(Verdict& v, Relation r, const Problem& p, const std::vector<Differen
                           kWhen[static_cast<size_t>(r)], v.cells_bad, region.detail);
 }
 
+// What the launches wrote beside their outputs' cells; other launches than the partner's were over memory's
+// first inputs and outputs.
+void look_beside(TrialMemory& memory, Relation r, const Partner& partner, const LogitsOutput& output,
+                 Verdict& v) {
+  const char* when = kWhen[static_cast<size_t>(r)];
+  bool found = look_at_guards(v, output.guarded(), when) ||
+               look_at_inputs(v, memory.partner_inputs.changed(partner.problem), when);
+  if (!found && partner.manner != Manner::alone)
+    found = look_at_guards(v, LogitsOutput(memory, partner.other->problem).guarded(), when) ||
+            look_at_inputs(v, memory.inputs.changed(partner.other->problem), when);
+  if (found) v.signature.pattern = pattern_of(r); // so that a smaller case is asked for the same one
+}
+
 // A fault is built for few instances, and another variant does not serve every call.
 bool may_be_refused(Relation r, const Fault* fault) { return fault || r == Relation::variant; }
 
@@ -163,6 +176,8 @@ void try_relation(TrialMemory& memory, Relation r, const FirstLaunch& first, Ver
     output.read(cells);
     const auto found = Comparison(first, partner, output, cells, salt).run();
     if (!found.empty()) return report(v, r, first.problem, found);
+    look_beside(memory, r, partner, output, v);
+    if (v.verdict != VerdictClass::ok) return;
   }
 }
 

@@ -37,23 +37,21 @@ public:
     if (other_poison) {
       Problem padded = problem_;
       fill_table_padding(padded, other_padding());
-      upload_filled(cache(), generate(problem_, case_.data, Poison::large_finite).kv_cache);
-      upload_all(table(), padded.block_table);
+      cache().put(generate(problem_, case_.data, Poison::large_finite).kv_cache);
+      table().put(padded.block_table);
     } else {
-      upload_filled(cache(), cache_);
-      upload_all(table(), problem_.block_table);
+      cache().put(cache_);
+      table().put(problem_.block_table);
     }
-    upload_all(lengths(), prefix_);
+    lengths().put(prefix_);
   }
   LaunchResult launch(const Fault* fault) override {
     const mqa_cache_gather_args args = arguments();
     if (!fault) return started(production().cache_gather(&args, nullptr));
     return start_planted(*fault, fault->launch.cache_gather, args);
   }
-  std::optional<std::string> changed_input() const override {
-    if (first_change(cache(), cache_) >= 0) return "kv_cache";
-    if (holds_other(table(), problem_.block_table)) return "block_table";
-    return holds_other(lengths(), prefix_) ? std::optional<std::string>("cu_seq_lens") : std::nullopt;
+  std::optional<ChangedInput> changed_input() const override {
+    return first_changed({{"kv_cache", cache()}, {"block_table", table()}, {"cu_seq_lens", lengths()}});
   }
 
 private:
@@ -72,14 +70,9 @@ private:
                ? TablePadding::minus_one
                : TablePadding::poisoned;
   }
-  static bool holds_other(const DeviceBuffer& device, const std::vector<int32_t>& expected) {
-    std::vector<int32_t> now(expected.size());
-    device.download(0, now.data(), static_cast<int64_t>(4 * now.size()));
-    return now != expected;
-  }
-  DeviceBuffer& cache() const { return memory_.buffers[0]; }
-  DeviceBuffer& table() const { return memory_.buffers[1]; }
-  DeviceBuffer& lengths() const { return memory_.buffers[2]; }
+  InputBuffer& cache() const { return memory_.buffers[0]; }
+  InputBuffer& table() const { return memory_.buffers[1]; }
+  InputBuffer& lengths() const { return memory_.buffers[2]; }
   mqa_cache_gather_args arguments() const {
     const Problem& p = problem_;
     mqa_cache_gather_args a{};

@@ -52,26 +52,23 @@ public:
 
   void upload(bool other_poison) override {
     if (other_poison)
-      upload_filled(keys(), make_keys(problem_, data_, Poison::large_finite));
+      keys().put(make_keys(problem_, data_, Poison::large_finite));
     else
-      upload_filled(keys(), keys_);
-    upload_all(slots(), slots_);
+      keys().put(keys_);
+    slots().put(slots_);
   }
   LaunchResult launch(const Fault* fault) override {
     const mqa_cache_write_args args = arguments();
     if (!fault) return started(production().cache_write(&args, nullptr));
     return start_planted(*fault, fault->launch.cache_write, args);
   }
-  std::optional<std::string> changed_input() const override {
-    if (first_change(keys(), keys_) >= 0) return "keys";
-    std::vector<int64_t> now(slots_.size());
-    slots().download(0, now.data(), static_cast<int64_t>(8 * now.size()));
-    return now != slots_ ? std::optional<std::string>("slots") : std::nullopt;
+  std::optional<ChangedInput> changed_input() const override {
+    return first_changed({{"keys", keys()}, {"slots", slots()}});
   }
 
 private:
-  DeviceBuffer& keys() const { return memory_.buffers[0]; }
-  DeviceBuffer& slots() const { return memory_.buffers[1]; }
+  InputBuffer& keys() const { return memory_.buffers[0]; }
+  InputBuffer& slots() const { return memory_.buffers[1]; }
   mqa_cache_write_args arguments() const {
     mqa_cache_write_args a = cache_write_shape(problem_);
     a.tokens = static_cast<int64_t>(slots_.size());

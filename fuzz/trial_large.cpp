@@ -61,15 +61,7 @@ public:
     look_at(v, VerdictClass::touched, seen.touched, kNothing, "touched",
             "a cell that must not be was written");
     look_at(v, VerdictClass::wrong_class, seen.not_low, kNegInf, "no -inf", "a cell of the tail is not -inf");
-    const bool written_set_is_right = v.verdict == VerdictClass::ok || v.verdict == VerdictClass::wrong_class;
-    if (!written_set_is_right) return;
-    if (const auto dead = output_.logits().dead_canary()) {
-      const bool before = dead->word < 0;
-      v.verdict = VerdictClass::guard;
-      v.signature = {v.verdict, "guard written", before ? "before the first row" : "behind the last row"};
-      v.message = fmt::format("guard: the zone around the logits was written, word {}", dead->word);
-      v.cells_bad = 1;
-    }
+    look_at_guards(v, output_.guarded());
   }
   std::vector<uint32_t> read(const SampleWindow& w) {
     std::vector<uint32_t> cells;
@@ -159,6 +151,7 @@ void look_at_partner(TrialMemory& memory, const Fault* fault, const Problem& p, 
     return;
   const int64_t checked = v.cells_checked;
   theirs.look_at_written_set(v);
+  look_at_inputs(v, memory.inputs.changed(p), kInLaterLaunch);
   v.cells_checked = checked;
 }
 
@@ -174,6 +167,7 @@ Verdict try_large(TrialMemory& memory, const Case& c, const Fault* fault, const 
   Verdict v;
   v.launched = ran.choice;
   output.look_at_written_set(v);
+  look_at_inputs(v, memory.inputs.changed(p));
   if (v.verdict == VerdictClass::ok) look_at_samples(v, c, fault, p, output, std::move(tensors));
   if (v.verdict == VerdictClass::ok) look_at_partner(memory, fault, p, output, v);
   return v;

@@ -73,16 +73,14 @@ public:
                        ran.choice.config.chunk_k,
                        ran.choice.config.split_kv};
     Verdict v = judge(due, {output_.watch(), cells, setup.salt, old_salts});
-    const bool written_set_is_right = v.verdict == VerdictClass::ok ||
-                                      v.verdict == VerdictClass::wrong_class ||
-                                      v.verdict == VerdictClass::value;
-    if (written_set_is_right) look_at_guards(v, output_.logits(), "logits");
-    if (written_set_is_right && output_.has_planes() && v.verdict != VerdictClass::guard)
-      look_at_guards(v, output_.planes(), "planes");
-    if (v.verdict == VerdictClass::ok) look_at_inputs(v);
+    look_beside(v);
     v.launched = ran.choice;
     if (!due.exact) v.accumulation = name(policy.accumulation);
     return v;
+  }
+  // What the last launch wrote beside its outputs' cells.
+  void look_beside(Verdict& v, std::string_view when = {}) const {
+    if (!look_at_guards(v, output_.guarded(), when)) look_at_inputs(v, inputs_.changed(problem_), when);
   }
   Output output(const Setup& setup, const std::vector<uint32_t>& cells) const {
     return {output_.watch(), cells, setup.salt, {}};
@@ -117,30 +115,6 @@ private:
     }
     uploaded_ = other_poison;
   }
-  void look_at_guards(Verdict& v, GuardedWords& words, const char* what) {
-    const auto dead = words.dead_canary();
-    if (!dead) return;
-    const int64_t end = words.words();
-    const std::string where = dead->word < 0
-                                  ? fmt::format("{} elements before the first row", -dead->word)
-                                  : fmt::format("{} elements behind the last row", dead->word - end);
-    v.verdict = VerdictClass::guard;
-    v.message = fmt::format("guard: the zone around the {} was written, {}", what, where);
-    v.signature = {v.verdict, "guard written",
-                   dead->word < 0 ? "before the first row" : "behind the last row"};
-    const int64_t row = dead->word < 0 ? -1 : problem_.output_rows();
-    const int64_t column = dead->word < 0 ? dead->word : dead->word - end;
-    v.first_bad = {{row, column, std::bit_cast<float>(dead->got), 0, 0, fmt::format("outside the {}", what)}};
-    v.cells_bad = 1;
-  }
-  void look_at_inputs(Verdict& v) {
-    const auto where = inputs_.changed(problem_, tensors_);
-    if (!where) return;
-    v.verdict = VerdictClass::touched;
-    v.message = fmt::format("touched: the launch wrote into an input: {}", *where);
-    v.signature = {v.verdict, "input changed", where->substr(0, where->find(' '))};
-  }
-
   DeviceInputs& inputs_;
   const Case& case_;
   const Fault* fault_;
@@ -189,7 +163,11 @@ Verdict try_logits(TrialMemory& memory, const Case& c, const Fault* fault, const
     memory.retire(next.salt);
     if (ran.status != VerdictClass::ok) return did_not_run(ran);
     auto seen = trial.compare(trial.output(first, cells), trial.output(next, again));
-    if (seen.empty()) continue;
+    if (seen.empty()) {
+      trial.look_beside(v, kInLaterLaunch);
+      if (v.verdict != VerdictClass::ok) return v;
+      continue;
+    }
     report_difference(v, trial.problem(), cause_of(first, next, std::move(seen), differs));
     return v;
   }

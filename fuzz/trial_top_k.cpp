@@ -1,6 +1,7 @@
 // The trial of mqa_top_k.  Columns that are no candidates hold NaN in the first launch and numbers above all
 // others in the second.  Without order a second launch may choose others of those that tie, so it is judged,
 // not compared.
+#include "fuzz/guards.hpp"
 #include "fuzz/judge_top_k.hpp"
 #include "fuzz/production.hpp"
 #include "fuzz/relaunch.hpp"
@@ -24,8 +25,8 @@ public:
       : memory_(memory), fault_(fault), options_(options), problem_(resolve(c)),
         cells_(index_cells(problem_)), watch_(cells_), data_(c.data),
         logits_(top_k_logits(problem_, data_, Poison::nan_codes)) {
-    upload_all(context_lens(), problem_.context_lens);
-    upload_all(starts(), problem_.row_starts);
+    context_lens().put(problem_.context_lens);
+    starts().put(problem_.row_starts);
   }
 
   LaunchResult launch_with(const Setup& setup, std::vector<uint32_t>& cells) {
@@ -41,12 +42,16 @@ public:
   Verdict judge_first(const Setup& setup, const std::vector<uint32_t>& cells,
                       std::span<const uint64_t> old_salts) {
     Verdict v = judge_top_k(problem_, candidates(), {watch_, cells, setup.salt, old_salts});
-    const bool written_set_is_right = v.verdict == VerdictClass::ok ||
-                                      v.verdict == VerdictClass::wrong_class ||
-                                      v.verdict == VerdictClass::value;
-    if (written_set_is_right) look_at_guards(v);
-    if (v.verdict == VerdictClass::ok) look_at_inputs(v);
+    look_beside(v);
     return v;
+  }
+  // What the last launch wrote beside its output's cells.
+  void look_beside(Verdict& v, std::string_view when = {}) const {
+    const GuardedOutput output{"indices", indices(), problem_.rows()};
+    if (!look_at_guards(v, {&output, 1}, when))
+      look_at_inputs(
+          v, first_changed({{"logits", logits()}, {"context_lens", context_lens()}, {"starts", starts()}}),
+          when);
   }
   std::vector<Deviation> differences_of(const Setup& first, const std::vector<uint32_t>& cells,
                                         const Setup& next, const std::vector<uint32_t>& again) const {
@@ -71,9 +76,9 @@ public:
 
 private:
   GuardedWords& indices() const { return memory_.outputs[0]; }
-  DeviceBuffer& logits() const { return memory_.buffers[0]; }
-  DeviceBuffer& context_lens() const { return memory_.buffers[1]; }
-  DeviceBuffer& starts() const { return memory_.buffers[2]; }
+  InputBuffer& logits() const { return memory_.buffers[0]; }
+  InputBuffer& context_lens() const { return memory_.buffers[1]; }
+  InputBuffer& starts() const { return memory_.buffers[2]; }
   Candidates candidates() const {
     return [this](int64_t row) { return top_k_candidates(problem_, data_, row); };
   }
@@ -81,9 +86,9 @@ private:
   void put_logits(bool other_poison) {
     if (uploaded_ == other_poison) return;
     if (other_poison)
-      upload_filled(logits(), top_k_logits(problem_, data_, Poison::large_finite));
+      logits().put(top_k_logits(problem_, data_, Poison::large_finite));
     else
-      upload_filled(logits(), logits_);
+      logits().put(logits_);
     uploaded_ = other_poison;
   }
   mqa_top_k_args arguments() const {
@@ -98,39 +103,6 @@ private:
     if (!fault_) return started(production().top_k(&args, nullptr));
     if (fault_->launch.top_k) return started(fault_->launch.top_k(args, nullptr), *fault_);
     return planted_elsewhere(*fault_);
-  }
-
-  void look_at_guards(Verdict& v) {
-    const auto dead = indices().dead_canary();
-    if (!dead) return;
-    const int64_t end = problem_.rows() * problem_.indices_stride;
-    const bool before = dead->word < 0;
-    v.verdict = VerdictClass::guard;
-    v.message = fmt::format("guard: the zone around the indices was written, {} elements {}",
-                            before ? -dead->word : dead->word - end,
-                            before ? "before the first row" : "behind the last row");
-    v.signature = {v.verdict, "guard written", before ? "before the first row" : "behind the last row"};
-    v.first_bad = {{before ? -1 : problem_.rows(), before ? dead->word : dead->word - end,
-                    static_cast<float>(static_cast<int32_t>(dead->got)), 0, 0, "outside the indices"}};
-    v.cells_bad = 1;
-  }
-  void look_at_inputs(Verdict& v) {
-    std::string where;
-    if (const int64_t byte = first_change(logits(), logits_); byte >= 0)
-      where = fmt::format("logits byte {}", byte);
-    else if (changed(context_lens(), problem_.context_lens))
-      where = "context_lens";
-    else if (changed(starts(), problem_.row_starts))
-      where = "starts";
-    if (where.empty()) return;
-    v.verdict = VerdictClass::touched;
-    v.message = fmt::format("touched: the launch wrote into an input: {}", where);
-    v.signature = {v.verdict, "input changed", where.substr(0, where.find(' '))};
-  }
-  static bool changed(const DeviceBuffer& device, const std::vector<int32_t>& host) {
-    std::vector<int32_t> now(host.size());
-    device.download(0, now.data(), static_cast<int64_t>(4 * now.size()));
-    return now != host;
   }
 
   TrialMemory& memory_;
@@ -169,7 +141,10 @@ Verdict try_top_k(TrialMemory& memory, const Case& c, const Fault* fault, const 
     memory.retire(next.salt);
     if (ran.status != VerdictClass::ok) return did_not_run(ran);
     auto seen = trial.differences_of(first, cells, next, again);
-    if (seen.empty()) continue;
+    if (seen.empty()) {
+      trial.look_beside(v, kInLaterLaunch);
+      continue;
+    }
     const auto differs = [&](const Setup& setup) -> std::optional<std::vector<Deviation>> {
       std::vector<uint32_t> other;
       if (trial.launch_with(setup, other).status != VerdictClass::ok) return {};

@@ -225,7 +225,7 @@ TEST(TrialTopK, AStoreBesideTheIndicesIsSeenInTheGuards) {
   });
   const Verdict v = oracle.check(of(kTwoOfFive), &before);
   EXPECT_EQ(v.verdict, VerdictClass::guard);
-  EXPECT_THAT(v.message, HasSubstr("3 elements before the first row"));
+  EXPECT_THAT(v.message, HasSubstr("12 bytes before the first row"));
   EXPECT_EQ(oracle.check(of(kTwoOfFive)).verdict, VerdictClass::ok) << "the canaries were put back";
 }
 

@@ -16,9 +16,8 @@ struct TrialMemory {
   std::array<GuardedWords, 2> outputs;
   DeviceInputs partner_inputs; // of a metamorphic partner, beside the first launch's
   std::array<GuardedWords, 2> partner_outputs;
-  std::array<DeviceBuffer, 6> buffers{DeviceBuffer{"an input"}, DeviceBuffer{"an input"},
-                                      DeviceBuffer{"an input"}, DeviceBuffer{"an input"},
-                                      DeviceBuffer{"an input"}, DeviceBuffer{"an input"}};
+  std::array<InputBuffer, 3> buffers{InputBuffer{"an input"}, InputBuffer{"an input"},
+                                     InputBuffer{"an input"}};
   std::deque<uint64_t> old_salts; // of earlier launches, the newest first: how stale output is told
   uint64_t launches = 0;
 
